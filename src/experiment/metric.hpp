@@ -35,6 +35,8 @@ struct MetricTraits {
 inline constexpr std::string_view k_train_loss = "train_loss", k_val_loss = "val_loss";
 // Of every regression, and of two classes or labels.
 inline constexpr std::string_view k_val_r2 = "val_r2", k_val_mae = "val_mae", k_val_auc = "val_auc", k_val_f1 = "val_f1";
+// Of one class a row; of tokens.
+inline constexpr std::string_view k_val_top5 = "val_top5", k_val_perplexity = "val_perplexity";
 
 std::vector<MetricTraits> const& metric_traits();
 MetricTraits const& metric_traits(std::string_view name);  // throws Error that lists the known names

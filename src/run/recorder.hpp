@@ -38,8 +38,9 @@ struct BestSoFar;
 // The facts about the end of a run that only the caller knows.
 struct RunEnd {
     RunStatus status = RunStatus::finished;
-    std::string reason;           // interrupted, failed: why
-    std::optional<Metrics> test;  // Summary::test
+    std::string reason;                    // interrupted, failed: why
+    std::optional<Metrics> test;           // Summary::test
+    std::optional<double> standard_error;  // Summary::standard_error
     double wall_s = 0, setup_s = 0;
     ByteCounts bytes;
     std::vector<ByteCounts> bytes_by_rank;

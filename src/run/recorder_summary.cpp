@@ -22,6 +22,7 @@ void add_end(Summary& out, RunEnd const& end) {
     out.status = end.status;
     out.reason = end.reason;
     out.test = end.test;
+    out.standard_error = end.standard_error;
     out.synthetic = end.synthetic;
     out.wall_s = end.wall_s;
     out.setup_s = end.setup_s;

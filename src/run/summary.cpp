@@ -200,6 +200,7 @@ Json to_json(Summary const& summary) {
     out["mode"] = summary.mode == Mode::max ? "max" : "min";
     out["best_trial"] = summary.best_trial ? Json(summary.best_trial->value) : Json();
     if (summary.test) out["test"] = test_to_json(*summary.test);
+    if (summary.standard_error) out["standard_error"] = *summary.standard_error;
     add_comparisons(summary, out);
     out["trials"] = trials_json(summary);
     return out;

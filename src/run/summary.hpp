@@ -83,9 +83,10 @@ struct Summary {
     std::optional<Percentiles> hop_s;       // none: not measured
     std::string metric;                     // that chooses best_trial and every best{}
     Mode mode = Mode::max;
-    std::optional<TrialId> best_trial;  // none: no lap finished with a finite metric
-    std::optional<Metrics> test;        // best_trial at its best epoch, its val_ numbers and rows of the test shards
-    std::vector<TrialSummary> trials;   // by id
+    std::optional<TrialId> best_trial;     // none: no lap finished with a finite metric
+    std::optional<Metrics> test;           // best_trial at its best epoch, its val_ numbers and rows of the test shards
+    std::optional<double> standard_error;  // of best_trial's metric, as the validation rows leave it; none: not known
+    std::vector<TrialSummary> trials;      // by id
     Objective objective = Objective::last;
     std::vector<GroupTally> groups;     // where there are copies
     std::optional<ParetoFront> pareto;  // where it is asked for

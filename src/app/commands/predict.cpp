@@ -168,7 +168,9 @@ std::string metrics_text(LapRecord const& record, Ensemble const& trained) {
     using Shown = MetricTraits::Shown;
     for (auto const& metric : metric_traits()) {
         bool const for_tokens = metric.shown == Shown::for_tokens && trained.manifest().task == Task::language;
-        bool const told = metric.shown == Shown::always || metric.shown == Shown::in_predictions || for_tokens;
+        bool const always_1 = metric.name == k_val_top5 && trained.manifest().outputs <= 5;
+        bool const told =
+            metric.shown == Shown::always || (metric.shown == Shown::in_predictions && !always_1) || for_tokens;
         auto const value = metric_value(metrics, metric.name);
         if (told && std::isfinite(value)) text += fmt::format(", {} {:.4f}", metric.short_name(), value);
     }

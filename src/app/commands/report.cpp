@@ -9,10 +9,14 @@
 
 #include "app/commands/commands.hpp"
 #include "app/common/bytes_text.hpp"
+#include "app/common/choice.hpp"
 #include "app/common/out_file.hpp"
 #include "app/report/report_page.hpp"
+#include "app/report/report_text.hpp"
 #include "core/durable_file.hpp"
 #include "core/error.hpp"
+#include "core/log.hpp"
+#include "run/terminal.hpp"
 
 namespace hopscotch {
 namespace {
@@ -22,6 +26,8 @@ constexpr std::size_t k_most_reports = 50;  // all of them are in memory at a ti
 struct ReportOptions {
     std::vector<std::string> run_dirs;
     std::string out;  // default: report.html in the first run directory
+    bool text = false;
+    ComparedMetric metric;
 };
 
 int report_command(ReportOptions const& options) {
@@ -32,7 +38,7 @@ int report_command(ReportOptions const& options) {
     std::vector<ReportData> runs;
     for (auto const& dir : options.run_dirs) {
         try {
-            runs.push_back(read_report(dir));
+            runs.push_back(read_report(dir, options.metric));
         } catch (ConfigError const&) {
             throw;
         } catch (DataError const&) {
@@ -40,6 +46,10 @@ int report_command(ReportOptions const& options) {
         } catch (Error const& error) {  // adds the directory, which at() of a JSON value cannot know
             throw DataError(fmt::format("{}: {} (not written by this hopscotch?)", dir, error.what()));
         }
+    }
+    if (options.text) {
+        for (auto const& run : runs) fmt::print("{}", printable(report_text(run, terminal_of(1).columns)));
+        return 0;
     }
     auto const path = options.out.empty() ? std::filesystem::path(options.run_dirs.front()) / "report.html"
                                           : std::filesystem::path(options.out);
@@ -58,9 +68,19 @@ Work add_report(CLI::App& command) {
         ->type_name("RUN_DIR");
     command.add_option("--out", options->out, "The file to write (default: report.html in the first run directory)")
         ->type_name("FILE");
+    auto* text =
+        command.add_flag("--text", options->text, "Print the trials and the errors of the best model; write no page");
+    command.get_option("--out")->excludes(text);
+    auto* metric =
+        command.add_option("--metric", options->metric.name, "Compare the trials by this metric, not by that of the search")
+            ->type_name("NAME");
+    add_choice<std::optional<Mode>>(command, "--mode", {{"max", Mode::max}, {"min", Mode::min}}, options->metric.mode,
+                                    "Which values of --metric are better (default: as the metric says)");
+    command.get_option("--mode")->needs(metric);
     command.footer(
         "The page needs no network and no server. Several runs: the page compares them.\n"
-        "Example: hopscotch report runs/digits");
+        "Examples: hopscotch report runs/digits\n"
+        "          hopscotch report runs/digits --text --metric val_f1");
     return on_first_rank([options] { return report_command(*options); });
 }
 

@@ -23,6 +23,7 @@
 
 namespace hopscotch {
 
+struct BestScores;
 class Buffer;
 class Courier;
 class Director;
@@ -60,10 +61,10 @@ public:
     // some trainer does not answer.
     void leave_off();
 
-    // The best trial's metrics on the test shards. None if the dataset has no test shards, or if scoring failed.
-    std::optional<Metrics> test_best(Summary const& summary);
-    // Writes best/model.safetensors and best/model.json.
-    void write_best(Summary const& summary, std::optional<Metrics> const& test);
+    // The best trial on the test shards and on the validation rows.
+    BestScores score_best(Summary const& summary);
+    // Writes best/model.safetensors, best/model.json and best/validation.json.
+    void write_best(Summary const& summary, BestScores const& scores);
     // Writes the same files for every trial into best/trial-N, from the files that trainers keep (run.keep_best "trial").
     // A trial whose file is not on the disk within run.deadline_s is left out with a warning.
     void write_best_of_trials(Summary const& summary);
@@ -73,7 +74,7 @@ public:
 
     // Acts on the record by its meaning (RecordMeaning).
     void lap_done(LapRecord const& record) override;
-    void scored(LapRecord const& record) override { test_record_ = record; }
+    void scored(LapRecord const& test, std::string const& errors) override { scored_ = {test, errors}; }
     void saved(Saved const& saved) override {
         recorder_.saved(saved);
         execute_held();
@@ -133,7 +134,7 @@ private:
     std::map<TrialId, TrainerId> homes_;
     std::set<std::pair<TrialId, int>> here_;  // laps that ended in this attempt
     std::optional<CatchUp> catch_up_;
-    std::optional<LapRecord> test_record_;
+    std::optional<std::pair<LapRecord, std::string>> scored_;
     double next_view_s_ = 0;
     // FLOPs: of laps that have ended in this attempt; what began with units of earlier jobs, less the trainers' count then.
     double flops_of_laps_ = 0, flops_before_ = 0;

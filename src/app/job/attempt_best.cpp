@@ -12,6 +12,7 @@
 #include "core/clock.hpp"
 #include "core/durable_file.hpp"
 #include "core/fault.hpp"
+#include "core/json.hpp"
 #include "core/log.hpp"
 #include "run/checkpoint.hpp"
 #include "schedule/director.hpp"
@@ -25,10 +26,12 @@ bool is_kept(PreparedRun const& prepared, LapId best) { return prepared.earlier 
 
 }  // namespace
 
-std::optional<Metrics> Attempt::test_best(Summary const& summary) {
-    if (!summary.best_trial || signal_caught() != 0 || prepared_.manifest.test.empty()) return std::nullopt;
+BestScores Attempt::score_best(Summary const& summary) {
+    auto const& manifest = prepared_.manifest;
+    if (!summary.best_trial || signal_caught() != 0 || (manifest.test.empty() && manifest.valid.empty())) return {};
     auto const& best = summary.trials[summary.best_trial->index()];
-    if (is_kept(prepared_, {best.id, best.tally.best->epoch})) return test_from_json(prepared_.earlier->facts.test);
+    if (is_kept(prepared_, {best.id, best.tally.best->epoch}))
+        return {test_from_json(prepared_.earlier->facts.test), prepared_.earlier->kept.errors};
     Lap lap;
     lap.trial = best.id;
     lap.epoch = best.tally.best->epoch;
@@ -37,21 +40,25 @@ std::optional<Metrics> Attempt::test_best(Summary const& summary) {
         lap.from = file->file;
         lap.from_hash = file->state_hash;
     }
-    if (lap.from.empty() && prepared_.experiment.search.copies() > 1) return std::nullopt;
+    if (lap.from.empty() && prepared_.experiment.search.copies() > 1) return {};
     dispatcher_->score_best(lap, lap.from.empty() ? homes_.at(best.id) : facts_.owners.of(ShardId(0)));
-    while (!test_record_ && signal_caught() == 0) pump_.take(*this, 0.1);
-    if (!test_record_) return std::nullopt;
-    if (test_record_->outcome != Outcome::finished) {
-        log_warning(fmt::format("trial {} could not be scored on the test shards: {}", best.id.value, test_record_->reason));
-        return std::nullopt;
+    while (!scored_ && signal_caught() == 0) pump_.take(*this, 0.1);
+    if (!scored_) return {};
+    auto const& record = scored_->first;
+    if (record.outcome != Outcome::finished) {
+        log_warning(fmt::format("trial {} could not be scored on the test shards: {}", best.id.value, record.reason));
+        return {};
     }
-    auto metrics = metrics_of(*test_record_, director_.trials()[best.id.index()].loss);
-    metrics.rows = test_record_->valid.rows;
-    return metrics;
+    BestScores out;
+    if (!scored_->second.empty()) out.errors = parse_json_or_throw(scored_->second, "errors on the validation rows");
+    if (manifest.test.empty()) return out;
+    out.test = metrics_of(record, director_.trials()[best.id.index()].loss);
+    out.test->rows = record.valid.rows;
+    return out;
 }
 
 // The state comes from the trainer that validated that epoch, or from the file of an earlier job.
-void Attempt::write_best(Summary const& summary, std::optional<Metrics> const& test) {
+void Attempt::write_best(Summary const& summary, BestScores const& scores) {
     if (!summary.best_trial || signal_caught() != 0) return;
     recorder_.stop_if_replaced();
     fault_point("end.best");
@@ -63,8 +70,9 @@ void Attempt::write_best(Summary const& summary, std::optional<Metrics> const& t
     if (!state)
         return log_warning(
             fmt::format("trial {}: its best state has not reached the disk; best/ is left out", best.id.value));
-    write_best_model(prepared_, make_folders(directory_.path(), "best"),
-                     {trial, *best.tally.best, state.bytes(), test ? &*test : nullptr});
+    auto const folder = make_folders(directory_.path(), "best");
+    write_best_model(prepared_, folder, {trial, *best.tally.best, state.bytes(), scores.test ? &*scores.test : nullptr});
+    write_errors(folder, {best.id, best.tally.best->epoch}, scores.errors);
 }
 
 // The file of the best state, if an earlier job saved it, or if the trial has copies: trainers cannot know which state of a

@@ -57,4 +57,15 @@ void write_best_model(PreparedRun const& prepared, std::filesystem::path const& 
     write_atomically(folder / "model.json", about.dump(2) + "\n");
 }
 
+void write_errors(std::filesystem::path const& folder, LapId const& lap, Json const& errors) {
+    auto const file = folder / "validation.json";
+    if (errors.is_null()) {
+        std::filesystem::remove(file);
+        return;
+    }
+    auto out = Json::object({{"format", 1}, {"trial", lap.trial.value}, {"epoch", lap.epoch}});
+    for (auto const& [key, value, _] : errors.object()) out[key] = value;
+    write_atomically(file, out.dump() + "\n");
+}
+
 }  // namespace hopscotch

@@ -39,6 +39,19 @@ std::optional<Kept> kept_in(std::filesystem::path const& folder, Journal const& 
     }
 }
 
+// Null if the file is of another lap, or not as a job writes it.
+Json errors_of(LapId const& lap, std::filesystem::path const& file) {
+    std::error_code refused;
+    if (!std::filesystem::exists(file, refused)) return {};
+    try {
+        auto errors = parse_json_or_throw(read_whole(file), file.string());
+        bool const same = errors.at("trial").integer() == lap.trial.value && errors.at("epoch").integer() == lap.epoch;
+        return same ? errors : Json();
+    } catch (Error const&) {
+        return {};
+    }
+}
+
 }  // namespace
 
 KeptBest read_kept_best(std::filesystem::path const& run_dir, Journal const& journal) {
@@ -46,6 +59,7 @@ KeptBest read_kept_best(std::filesystem::path const& run_dir, Journal const& jou
     if (auto const kept = kept_in(run_dir / "best", journal)) {
         out.of_run = kept->lap;
         out.test = kept->test;
+        out.errors = errors_of(kept->lap, run_dir / "best" / "validation.json");
     }
     for (std::size_t trial = 0; trial < journal.finished_trials; ++trial)
         if (auto const kept = kept_in(run_dir / "best" / fmt::format("trial-{}", trial), journal))

@@ -16,6 +16,7 @@ struct Journal;
 struct KeptBest {
     std::optional<LapId> of_run;  // best/model.json
     Json test;                    // its "test": a job may be killed before the summary has the metrics
+    Json errors;                  // best/validation.json of the same lap; null: there is none
     std::set<LapId> of_trials;    // best/trial-N/model.json
 };
 

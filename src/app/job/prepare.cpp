@@ -270,11 +270,6 @@ std::string form_groups(PreparedRun& prepared, std::function<ChosenGroups(Prepar
     return groups.why;
 }
 
-bool is_synthetic(std::string const& model) {
-    auto const found = std::ranges::find(zoo(), model, &ZooEntry::name);
-    return found != zoo().end() && found->synthetic;
-}
-
 }  // namespace
 
 PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig const&)> const& trainers_of,

@@ -9,6 +9,7 @@
 #include "app/report/sections.hpp"
 #include "core/counted.hpp"
 #include "run/leaderboard.hpp"
+#include "run/second_place.hpp"
 
 namespace hopscotch {
 namespace {
@@ -16,7 +17,8 @@ namespace {
 std::string state_sentence(ReportData const& data) {
     if (data.status == "finished") return "";
     if (data.renewed_every_s > 0)
-        return fmt::format("The run is in training. Its job renews this page every {}.", seconds_text(data.renewed_every_s));
+        return fmt::format("The run is in training{}. Its job renews this page every {}.",
+                           data.progress.empty() ? "" : ": " + escaped(data.progress), seconds_text(data.renewed_every_s));
     if (data.status != "running")
         return fmt::format("The run was {}: this is what it had found by then. <code>--resume</code> continues it.",
                            data.status == "interrupted" ? "interrupted" : "ended by a failure");
@@ -57,6 +59,32 @@ std::string test_sentence(ReportData const& data) {
     return "";
 }
 
+}  // namespace
+
+std::string second_place(ReportData const& data) {
+    if (data.ranking.size() < 2) return "";
+    auto const placed = [&](ReportGroup const& group) {
+        auto const& trial = data.trials[group.trials.front()];
+        auto const name = group.trials.size() == 1
+                              ? fmt::format("trial {}", trial.id.value)
+                              : fmt::format("trials {}-{}", trial.id.value, data.trials[group.trials.back()].id.value);
+        return Placed{name, group.value, group.epochs};
+    };
+    auto const &first = data.groups[data.ranking[0]], &second = data.groups[data.ranking[1]];
+    auto const error = data.has_copies()
+                           ? error_of_difference({first.spread, first.trials.size()}, {second.spread, second.trials.size()})
+                           : data.standard_error();
+    auto const text = second_place_text(placed(first), placed(second), error);
+    return text;
+}
+
+namespace {
+
+std::string second_sentence(ReportData const& data) {
+    auto const text = second_place(data);
+    return text.empty() ? "" : fmt::format("<p>The second: {}.</p>", escaped(text));
+}
+
 std::string cost_sentence(ReportData const& data) {
     auto const trainers = counted(data.facts.trainers(), "trainer");
     return fmt::format("The search cost {} on {}: {} of training and validation for {} and {}.",
@@ -71,7 +99,10 @@ std::string tile(std::string_view value, std::string_view name) {
 std::string tiles(ReportData const& data) {
     auto out = std::string("<dl class=\"tiles\">");
     if (auto const* best = data.best_trial()) out += tile(short_number(best->best->value), "best " + data.metric);
-    out += tile(fmt::format("{}", data.trials.size()), "trials");
+    auto const trials = std::ssize(data.trials);
+    out +=
+        tile(data.planned_trials > trials ? fmt::format("{} of {}", trials, data.planned_trials) : fmt::format("{}", trials),
+             "trials");
     out += tile(fmt::format("{}", data.laps), "epochs trained");
     out += tile(seconds_text(data.makespan_s), "makespan");
     if (data.makespan_s > 0) out += tile(fmt::format("{:.0f} %", 100 * data.utilisation), "trainers busy");
@@ -85,8 +116,8 @@ std::string tiles(ReportData const& data) {
 }  // namespace
 
 std::string answer_section(ReportData const& data) {
-    auto out = fmt::format("<p class=\"answer\">{}{}</p><p>{} {}</p>", result_sentence(data), test_sentence(data),
-                           cost_sentence(data), state_sentence(data));
+    auto out = fmt::format("<p class=\"answer\">{}{}</p>{}<p>{} {}</p>", result_sentence(data), test_sentence(data),
+                           second_sentence(data), cost_sentence(data), state_sentence(data));
     auto const* synthetic = data.summary.find("synthetic");
     if (synthetic != nullptr || data.experiment.model.name == "synthetic")
         out += note("The model is synthetic: times are real, metrics are made up.");

@@ -108,7 +108,14 @@ std::string race(std::vector<ReportData> const& runs) {
         for (auto const& [at_s, value] : lines[r]) places.push_back(axes.at(at_s / unit.seconds, value));
         svg.path(places, fmt::format("front s{}", r + 1), runs[r].dir);
     }
-    return figure(std::move(svg).take(), "");
+    std::string caption;
+    for (std::size_t r = 0; r < runs.size(); ++r)
+        if (lines[r].empty())
+            caption += fmt::format("{}{} ({})", caption.empty() ? "Not in the picture: " : ", ", cut_text(runs[r].dir, 80),
+                                   runs[r].metric != runs.front().metric ? "compares by " + runs[r].metric
+                                   : runs[r].best_trial() == nullptr     ? "has no value yet"
+                                                                         : "more runs than can be told apart");
+    return figure(std::move(svg).take(), escaped(caption));
 }
 
 }  // namespace

@@ -62,17 +62,6 @@ void draw_dots(Svg& svg, ReportData const& data, Axes const& axes, double unit) 
     }
 }
 
-// Trials with a value, best first.
-std::vector<std::size_t> by_value(ReportData const& data) {
-    std::vector<std::size_t> out;
-    for (std::size_t i = 0; i < data.trials.size(); ++i)
-        if (data.trials[i].best) out.push_back(i);
-    std::ranges::stable_sort(out, [&](std::size_t a, std::size_t b) {
-        return better(data.trials[a].best->value, data.trials[b].best->value, data.mode);
-    });
-    return out;
-}
-
 // The last point is always there.
 std::vector<Spot> curve_places(ReportTrial const& trial, Axes const& axes) {
     if (trial.curve.empty()) return {};
@@ -126,7 +115,10 @@ std::string history_section(ReportData const& data) {
     draw_axes(svg, axes);
     svg.path(staircase(steps, axes, unit.seconds, data.times.end_s), "best-line");
     draw_dots(svg, data, axes, unit.seconds);
-    auto caption = legend({{"f2", "best so far"}, {"f1", "a trial that finished"}, {"hollow", "stopped, paused or failed"}});
+    std::vector<LegendEntry> entries{{"f2", "best so far"}, {"f1", "a trial that finished"}};
+    if (std::ranges::count(data.trials, "running", &ReportTrial::status) > 0) entries.push_back({"f3", "in training"});
+    entries.push_back({"hollow", "stopped, paused or failed"});
+    auto caption = legend(entries);
     caption += "A point is a trial: its best epoch, at the end of its last one.";
     if (values.size() > k_most_history_points + 1)
         caption += fmt::format(" {} of {} trials are drawn.", k_most_history_points, values.size() - 1);

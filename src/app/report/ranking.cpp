@@ -84,19 +84,28 @@ std::string times_cells(ReportData const& data, ReportGroup const& group) {
     return out;
 }
 
+// Other metrics at the best epoch. A mean over copies has no such epoch.
+std::vector<std::string> others_of(ReportData const& data) {
+    return data.has_copies() ? std::vector<std::string>() : data.others;
+}
+
 std::string head_of(ReportData const& data, std::vector<KeyColumn> const& keys) {
     auto out = head_cell("rank", "n") + head_cell(data.has_copies() ? "trials" : "trial", "n");
     out += head_cell(data.has_copies() ? "mean " + data.metric : data.metric, "n");
-    out += data.has_copies() ? head_cell("spread", "n") + head_cell("copies", "") : head_cell("best epoch", "n");
-    out += head_cell("epochs", "n") + head_cell("trained (s)", "n");
+    if (data.has_copies()) out += head_cell("spread", "n") + head_cell("copies", "");
+    for (auto const& key : keys) out += head_cell(key.name, key.numeric ? "n" : "");
+    if (!data.has_copies()) out += head_cell("best epoch", "n");
+    out += head_cell("epochs", "n");
+    for (auto const& name : others_of(data)) out += head_cell(name, "n");
+    out += head_cell("trained (s)", "n");
     for (auto const& columns : use_columns(data))
         out += head_cell(fmt::format("{} (s)", columns.device), "n") + head_cell(fmt::format("{} use", columns.device), "n");
     out += head_cell("status", "");
-    for (auto const& key : keys) out += head_cell(key.name, key.numeric ? "n" : "");
     return "<thead><tr>" + out + "</tr></thead>";
 }
 
-std::string row_of_group(ReportData const& data, std::size_t g, std::string_view rank, AxisScale const& scale) {
+std::string row_of_group(ReportData const& data, std::vector<KeyColumn> const& keys, std::size_t g, std::string_view rank,
+                         AxisScale const& scale) {
     auto const& group = data.groups[g];
     auto const& trial = data.trials[group.trials.front()];
     auto out = number_cell(rank.empty() ? NAN : std::stod(std::string(rank)), rank);
@@ -106,10 +115,16 @@ std::string row_of_group(ReportData const& data, std::size_t g, std::string_view
     if (data.has_copies())
         out += number_cell(group.spread, std::isfinite(group.value) ? short_number(group.spread) : "-") +
                spread_picture(data, group, scale);
-    else
+    for (auto const& key : keys)
+        out += key.numeric ? number_cell(key.values[g].value_or(NAN), key.texts[g]) : text_cell(key.texts[g]);
+    if (!data.has_copies())
         out += number_cell(trial.best ? double(trial.best->epoch) : NAN,
                            trial.best ? fmt::format("{}", trial.best->epoch) : "-");
     out += number_cell(group.epochs, fmt::format("{}", group.epochs));
+    for (auto const& metric : others_of(data)) {
+        auto const value = trial.best ? metric_value(trial.best->metrics, metric) : NAN;
+        out += number_cell(value, short_number(value));
+    }
     return out + times_cells(data, group) + status_cell(trial);
 }
 
@@ -131,9 +146,7 @@ std::string ranking_section(ReportData const& data) {
         auto const g = rows[r];
         auto const id = data.trials[data.groups[g].trials.front()].id.value;
         body += fmt::format("<tr {}{}>", trial_mark(id), r >= k_open_rows ? " class=\"more\"" : "");
-        body += row_of_group(data, g, r < data.ranking.size() ? fmt::format("{}", r + 1) : "", scale);
-        for (auto const& key : keys)
-            body += key.numeric ? number_cell(key.values[g].value_or(NAN), key.texts[g]) : text_cell(key.texts[g]);
+        body += row_of_group(data, keys, g, r < data.ranking.size() ? fmt::format("{}", r + 1) : "", scale);
         body += "</tr>\n";
     }
     auto out = fmt::format(

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "app/compare/compared_run.hpp"
+#include "app/report/read_metrics.hpp"
 #include "app/report/read_times.hpp"
 #include "app/report/report_data.hpp"
 #include "core/clock.hpp"
@@ -16,9 +17,9 @@
 #include "experiment/reader.hpp"
 #include "run/comparisons.hpp"
 #include "run/metrics.hpp"
+#include "run/run_view.hpp"
 #include "run/trial_states.hpp"
 #include "run/unit_file.hpp"
-#include "schedule/lap_metric.hpp"
 
 namespace hopscotch {
 namespace {
@@ -64,8 +65,9 @@ void add_curves(ReportData& data, TrialIndex const& index, std::map<TrialId, Los
     for (auto const* lap : laps_that_count(data.journal)) {
         if (lap->outcome != Outcome::finished) continue;
         auto& trial = data.trials[index.at(lap->trial)];
-        double const value = lap_metric(*lap, data.metric, losses.at(lap->trial));
-        LapPoint const point{lap->epoch, value, clock.at(end_unix_s(*lap))};
+        auto metrics = metrics_of(*lap, losses.at(lap->trial));
+        double const value = metric_value(metrics, data.metric);
+        LapPoint const point{lap->epoch, value, clock.at(end_unix_s(*lap)), std::move(metrics)};
         trial.curve.push_back(point);
         trial.epochs = std::max(trial.epochs, lap->epoch + 1);
         trial.end_s = std::max(trial.end_s, point.end_s);
@@ -74,6 +76,18 @@ void add_curves(ReportData& data, TrialIndex const& index, std::map<TrialId, Los
         if (std::isfinite(value) && (!trial.best || better(value, trial.best->value, data.mode))) trial.best = point;
     }
     for (auto& trial : data.trials) std::ranges::sort(trial.curve, {}, &LapPoint::epoch);
+}
+
+// As the job itself sees it (live.json).
+void add_progress(ReportData& data) {
+    if (data.status != "running") return;
+    try {
+        auto const view = read_run_view(data.dir);
+        if (!view || view->status != "training") return;
+        data.progress = progress_text(view->progress);
+        data.planned_trials = view->progress.trials;
+    } catch (Error const&) {  // a job that is killed may leave half a file
+    }
 }
 
 double value_of_trial(ReportTrial const& trial, Objective objective) {
@@ -167,7 +181,13 @@ void add_work(ReportData& data, TrialIndex const& index, std::map<TrialId, LossK
 
 }  // namespace
 
-ReportData read_report(std::string const& dir) {
+std::optional<double> ReportData::standard_error() const {
+    auto const* trial = best_trial();
+    bool const same = errors && trial != nullptr && errors->trial == trial->id.value && errors->epoch == trial->best->epoch;
+    return same && errors->metric == metric ? errors->standard_error : std::nullopt;
+}
+
+ReportData read_report(std::string const& dir, ComparedMetric const& metric) {
     if (!holds_run(dir))
         throw ConfigError(fmt::format("{}: holds no run (journal.jsonl or experiment.json is missing)", dir));
     ReportData data;
@@ -179,14 +199,18 @@ ReportData read_report(std::string const& dir) {
     data.journal = read_journal(fs::path(dir) / "journal.jsonl");
     data.summary = summary_of(dir);
     data.status = status_of(data.journal);
-    data.metric = data.experiment.search.metric;
-    data.mode = data.experiment.search.mode;
+    choose_metric(data, metric);
     RunClock const clock(data.facts.start_unix_s, data.journal.pauses);
     auto const index = begin_trials(data);
     auto const losses = losses_of(data.experiment, data.journal.assignments);
     add_curves(data, index, losses, clock);
     add_groups(data);
     choose_best(data);
+    if (!metric.name.empty() && !data.best)
+        throw ConfigError(fmt::format("--metric {}: no trial of {} has it; leave it out", metric.name, dir));
+    data.others = other_metrics(data);
+    add_progress(data);
+    data.errors = read_errors(dir);
     add_work(data, index, losses, clock);
     return data;
 }

@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "app/report/found_errors.hpp"
 #include "core/json.hpp"
 #include "experiment/config.hpp"
 #include "run/journal.hpp"
+#include "run/metrics.hpp"
 #include "run/run_directory.hpp"
 #include "run/tally.hpp"
 
@@ -18,6 +20,7 @@ struct LapPoint {
     int epoch = 0;
     double value = 0;  // of search.metric; NaN: none
     double end_s = 0;
+    Metrics metrics = {};
 };
 
 struct ReportTrial {
@@ -78,8 +81,10 @@ struct ReportData {
     Journal journal;
     Json summary;        // null: the run has not ended
     std::string status;  // finished, interrupted, failed; running: no job has ended it
+    std::optional<FoundErrors> errors;
     std::string metric;
     Mode mode = Mode::max;
+    std::vector<std::string> others;   // other metrics that some lap has, in the order of the files
     std::vector<ReportTrial> trials;   // by id
     std::vector<ReportGroup> groups;   // by first trial
     std::vector<std::size_t> ranking;  // of groups with a value, best first
@@ -88,14 +93,25 @@ struct ReportData {
     double makespan_s = 0, lower_bound_s = 0, utilisation = 0, work_s = 0;
     std::int64_t laps = 0, units = 0, hops = 0, hop_bytes = 0;
     std::optional<Percentiles> unit_gap_s;
-    double read_unix_s = 0;      // when the files were read
-    double renewed_every_s = 0;  // a job works on the run, and renews the page so often; 0: nobody does
+    double read_unix_s = 0;           // when the files were read
+    std::string progress;             // while a job works on the run: "46 %, ETA 36s, ..."
+    std::int64_t planned_trials = 0;  // likewise; 0: not known
+    double renewed_every_s = 0;       // a job works on the run, and renews the page so often; 0: nobody does
 
     bool has_copies() const { return experiment.search.copies() > 1; }
+    // Of `metric` at the best epoch, as the validation rows leave it; none: not known.
+    std::optional<double> standard_error() const;
     ReportTrial const* best_trial() const { return best ? &trials[*best] : nullptr; }
 };
 
-// Throws ConfigError if dir holds no run, DataError for a damaged file.
-ReportData read_report(std::string const& dir);
+// Which metric compares the trials: default: that of the search.
+struct ComparedMetric {
+    std::string name;
+    std::optional<Mode>
+        mode;  // default: the metric's own; of a metric of the user's own that was not searched there is none
+};
+
+// Throws ConfigError if dir holds no run, or no such metric; DataError for a damaged file.
+ReportData read_report(std::string const& dir, ComparedMetric const& metric = {});
 
 }  // namespace hopscotch

@@ -9,12 +9,24 @@ char const* const k_page_script = R"js(
 'use strict';
 document.documentElement.classList.add('js');
 const all = (from, what) => Array.from(from.querySelectorAll(what));
+const make = (name, text, css) => {
+  const out = document.createElement(name);
+  if (text !== undefined) out.textContent = text;
+  if (css) out.className = css;
+  return out;
+};
+const svg = (name, attributes, text) => {
+  const out = document.createElementNS('http://www.w3.org/2000/svg', name);
+  Object.entries(attributes).forEach(([key, value]) => out.setAttribute(key, value));
+  if (text !== undefined) out.textContent = text;
+  return out;
+};
 
 // While a job works on the run, it renews the page. Loading it again keeps the place; a page in use is left alone.
 const renewed = +document.body.dataset.renewedS;
 if (renewed) {
   const inUse = () => document.hidden || all(document, 'input.filter').some(input => input.value)
-                      || all(document, 'th[aria-sort], tr.open').length || String(getSelection());
+                      || all(document, 'th[aria-sort], tr.open, .one-trial.clicked').length || String(getSelection());
   setInterval(() => { if (!inUse()) location.reload(); }, renewed * 1000);
 }
 
@@ -78,6 +90,66 @@ for (const run of document.querySelector('.of-run') ? all(document, '.of-run') :
   });
 }
 
+// One trial: curves of each metric, configuration and log of the trial whose mark or row was clicked last.
+const curve = (name, at, values) => {
+  const points = at.map((x, i) => [x, values[i]]).filter(point => point[1] !== null);
+  const out = svg('svg', {class: 'small', viewBox: '0 0 280 150', role: 'img', 'aria-label': name + ' by epoch'});
+  const [low, high] = [Math.min(...points.map(p => p[1])), Math.max(...points.map(p => p[1]))], last = Math.max(1, ...at);
+  const place = ([x, y]) => [60 + 205 * x / last, high > low ? 116 - 90 * (y - low) / (high - low) : 71];
+  out.append(svg('text', {x: 4, y: 14, class: 'name'}, name));
+  for (const value of high > low ? [low, high] : [low]) {
+    const y = place([0, value])[1];
+    out.append(svg('path', {d: `M60,${y}H265`, class: 'rule'}), svg('text', {x: 54, y: y + 4, class: 'tick end'}, value));
+  }
+  out.append(svg('path', {d: 'M60,122H265', class: 'axis'}), svg('text', {x: 60, y: 138, class: 'tick mid'}, '0'),
+             svg('text', {x: 265, y: 138, class: 'tick mid'}, last));
+  if (points.length === 1) {
+    const [cx, cy] = place(points[0]);
+    out.append(svg('circle', {cx, cy, r: 3, class: 'dot f1'}));
+  } else {
+    const d = 'M' + points.map(p => place(p).map(v => v.toFixed(1)).join()).join('L');
+    out.append(svg('path', {d, class: 'front thin s1'}));
+  }
+  return out;
+};
+const rowsOf = pairs => {
+  const table = make('table', undefined, 'facts'), body = table.createTBody();
+  for (const [name, value] of pairs) {
+    const row = body.insertRow();
+    row.append(make('th', name), make('td', value));
+  }
+  return table;
+};
+for (const holder of all(document, '.one-trial')) {
+  const {first, metrics, trials} = JSON.parse(holder.querySelector('script').textContent);
+  const show = id => {
+    const {status, epochs, bestEpoch, trained, config, at, values, best, log} = trials[id];
+    const curves = make('div', undefined, 'multiples'), lines = make('ol');
+    const known = metrics.map((name, m) => [name, values[m], best[m]]).filter(each => each[1].some(v => v !== null));
+    curves.append(...known.map(([name, line]) => curve(name, at, line)));
+    lines.append(...log.map(line => make('li', line)));
+    const facts = [['status', status], ['epochs trained', epochs], ['seconds of training', trained]];
+    if (bestEpoch >= 0) facts.push(['best epoch', bestEpoch], ...known.map(([name, , value]) => [name + ' then', value]));
+    const part = (name, content) => {
+      const out = make('div');
+      out.append(make('h3', name), content);
+      return out;
+    };
+    const parts = make('div', undefined, 'pair');
+    parts.append(part('Configuration', rowsOf(config)), part('Result', rowsOf(facts)));
+    if (log.length) parts.append(part('Log', lines));
+    holder.querySelector('.chosen-trial').replaceChildren(make('h3', `Trial ${id}`), curves, parts);
+  };
+  (holder.closest('.of-run') || document).addEventListener('click', event => {
+    const mark = event.target.closest ? event.target.closest('[data-t]') : null;
+    if (!mark || !trials[mark.dataset.t]) return;
+    show(mark.dataset.t);
+    holder.classList.add('clicked');
+    holder.closest('section').scrollIntoView();
+  });
+  show(first);
+}
+
 // Parallel coordinates: drag along an axis. A line stays if it passes through every chosen part.
 for (const picture of all(document, 'svg.parallel')) {
   const lines = all(picture, '.pline').map(line => ({
@@ -118,11 +190,6 @@ for (const picture of all(document, 'svg.parallel')) {
 for (const picture of all(document, 'svg.timeline')) {
   const marks = picture.querySelector('.marks'), ticks = picture.querySelector('.ticks'), drawn = ticks.innerHTML;
   const [left, right, top, bottom, end] = ['left', 'right', 'top', 'bottom', 'end'].map(key => +ticks.dataset[key]);
-  const svg = (name, attributes) => {
-    const out = document.createElementNS('http://www.w3.org/2000/svg', name);
-    Object.entries(attributes).forEach(([key, value]) => out.setAttribute(key, value));
-    return out;
-  };
   let from = 0, until = end;
   const roundTicks = () => {
     const wanted = (until - from) / 8, power = 10 ** Math.floor(Math.log10(wanted));

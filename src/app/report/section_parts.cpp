@@ -6,6 +6,7 @@
 
 #include "app/report/sections.hpp"
 #include "run/leaderboard.hpp"
+#include "run/metrics.hpp"
 
 namespace hopscotch {
 
@@ -24,6 +25,16 @@ std::string group_name(ReportData const& data, ReportGroup const& group) {
     auto const first = data.trials[group.trials.front()].id.value, last = data.trials[group.trials.back()].id.value;
     if (first == last) return trial_name(data.trials[group.trials.front()]);
     return fmt::format("trials {}-{}: {}", first, last, cut_text(short_config(group.assignment), 160));
+}
+
+std::vector<std::size_t> by_value(ReportData const& data) {
+    std::vector<std::size_t> out;
+    for (std::size_t i = 0; i < data.trials.size(); ++i)
+        if (data.trials[i].best) out.push_back(i);
+    std::ranges::stable_sort(out, [&](std::size_t a, std::size_t b) {
+        return better(data.trials[a].best->value, data.trials[b].best->value, data.mode);
+    });
+    return out;
 }
 
 std::vector<std::size_t> thinned(std::size_t count, std::size_t most, std::size_t first) {

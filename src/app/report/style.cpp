@@ -25,26 +25,27 @@ section{margin:0 0 3rem}
 .badge{font-size:.8rem;font-weight:600;vertical-align:middle;padding:.15rem .6rem;border-radius:1rem;border:1px solid}
 .badge.good{color:var(--link)}.badge.open{color:var(--bad)}
 nav{position:sticky;top:0;z-index:2;background:var(--bg);border-bottom:1px solid var(--line);margin:0 0 1.5rem;
-padding:.6rem 0;
-display:flex;gap:.25rem 1.1rem;overflow-x:auto;white-space:nowrap;font-size:.875rem}
+padding:.6rem 0;display:flex;flex-wrap:wrap;gap:.1rem 1.1rem;white-space:nowrap;font-size:.875rem}
 nav a{text-decoration:none}nav a:hover{text-decoration:underline}
 .answer{font-size:1.2rem;line-height:1.45;margin:.5rem 0 .75rem;overflow-wrap:anywhere}
 .tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(112px,1fr));gap:.625rem;margin:1.25rem 0 0}
 .tiles div{background:var(--card);border-radius:.5rem;padding:.7rem .75rem;display:flex;flex-direction:column}
 .tiles dd{margin:0;white-space:nowrap;font-size:1.05rem;font-weight:600;font-variant-numeric:tabular-nums}
 .tiles dt{color:var(--soft);font-size:.8rem}
-figure{margin:0}
+figure{margin:0}figure+.scroll{margin-top:1rem}
 figcaption,.cap{margin:.5rem 0 0}
 .scroll{overflow-x:auto;max-width:100%}
 svg{display:block;font:12px system-ui,-apple-system,"Segoe UI",Roboto,Ubuntu,sans-serif}
 svg.wide{width:100%;min-width:700px;height:auto}
-svg.small{width:100%;height:auto}
+svg.small{width:100%;height:auto}svg.matrix{width:100%;max-width:640px;height:auto}
+.pair{display:flex;flex-wrap:wrap;gap:0 3rem}
 svg.spark{width:120px;height:16px}svg.bar{width:240px;height:14px;margin-top:.25rem}
 svg.key{display:inline-block;width:12px;height:12px;margin-right:.4rem;vertical-align:-1px}
 .multiples{display:grid;grid-template-columns:repeat(auto-fill,minmax(270px,1fr));gap:1rem 1.5rem}
 .legend{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;margin:0 0 .35rem;color:var(--ink)}
 text{fill:var(--ink)}
-.tick{fill:var(--soft)}.end{text-anchor:end}.mid{text-anchor:middle}.name{font-weight:600}.warn{fill:var(--bad);
+.tick{fill:var(--soft)}.inverse{fill:var(--bg)}.end{text-anchor:end}.mid{text-anchor:middle}.name{font-weight:600}
+.warn{fill:var(--bad);
 font-weight:600}
 .halo{paint-order:stroke;fill:var(--ink);stroke:var(--bg);stroke-width:4px;stroke-linejoin:round}
 .axis,.rule{fill:none;stroke:var(--faint);stroke-width:1}.rule{stroke:var(--grid)}
@@ -55,7 +56,8 @@ font-weight:600}
 .dot.f1{fill-opacity:.7}.dot.first{stroke:var(--bg);stroke-width:1}
 .curve,.front,.best-line,.pline,.kin,.clone,.hops,.pause{fill:none;stroke-linejoin:round}
 .curve{stroke:var(--c5);stroke-width:1.2;stroke-opacity:.8}.curve.faint{stroke-opacity:.45}
-.front{stroke-width:2.4}.front.thin{stroke-width:1.5}.best-line{stroke:var(--c2);stroke-width:2}
+.front{stroke-width:2.4}.front.thin{stroke-width:1.5}.dashed{stroke-dasharray:4 3;stroke-opacity:.75}
+.best-line{stroke:var(--c2);stroke-width:2}
 .s1{stroke:var(--c1)}.s2{stroke:var(--c2)}.s3{stroke:var(--c3)}.s4{stroke:var(--c4)}.s5{stroke:var(--ink)}
 .s6{stroke:var(--c6)}
 .s7{stroke:var(--c7)}
@@ -68,6 +70,7 @@ font-size:16px}
 .brush{fill:transparent;cursor:crosshair;touch-action:none}.chosen{fill:var(--c2);fill-opacity:.35;pointer-events:none}
 .marks *{vector-effect:non-scaling-stroke}.zoom{margin:.25rem 0}
 svg .hi{stroke:var(--bad);stroke-opacity:1;stroke-width:3}svg circle.hi{fill:var(--bad)}svg rect.hi{stroke-width:1.5}
+[data-t]{cursor:pointer}
 svg .way{fill:none;stroke-opacity:0;pointer-events:none}svg .way.hi{stroke-opacity:1;stroke-width:1.5}
 table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:.35rem 1.1rem .35rem 0;border-bottom:1px solid var(--grid);vertical-align:top;
@@ -92,7 +95,8 @@ pre{background:var(--card);padding:.85rem 1rem;border-radius:.5rem;overflow-x:au
 summary{cursor:pointer;font-weight:600;margin:1rem 0 .5rem}
 details.run{border-top:1px solid var(--line);margin:0 0 1rem}
 footer{border-top:1px solid var(--line);padding-top:1rem}
-@media (max-width:600px){main{padding:1.25rem .9rem 3rem}h1{font-size:1.4rem}.answer{font-size:1.05rem}
+@media (max-width:600px){nav{flex-wrap:nowrap;overflow-x:auto}
+main{padding:1.25rem .9rem 3rem}h1{font-size:1.4rem}.answer{font-size:1.05rem}
 section{margin-bottom:2.25rem}}
 @media print{:root{--bg:#fff;--card:#f6f7f9;--ink:#000;--soft:#444;--line:#bbb;--grid:#ddd;--link:#000;--bad:#a63c00;
 --c1:#0072b2;

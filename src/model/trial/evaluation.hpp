@@ -16,6 +16,14 @@ namespace hopscotch {
 // Rows of an evaluation batch for rows of so many features and outputs (of all tokens): bounded memory, at most 256.
 std::int64_t evaluation_batch(std::int64_t row_size, std::int64_t row_outputs);
 
+// Hears each row of an evaluation beside its sums: outputs and answers as Evaluation gets them.
+class RowListener {
+public:
+    virtual ~RowListener() = default;
+    virtual void labels(std::span<float const> outputs, std::span<std::int64_t const> labels) = 0;
+    virtual void targets(std::span<float const> outputs, std::span<float const> targets) = 0;
+};
+
 class Evaluation {
 public:
     Evaluation(Task task, std::int64_t outputs) : task_(task), outputs_(static_cast<std::size_t>(outputs)) {}
@@ -35,6 +43,10 @@ public:
         double operator()(double output, double target) const;
     };
     void add_targets(std::span<float const> outputs, std::span<float const> targets, TargetLoss const& loss);
+
+    // All rows from now on reach the listener, too, which must outlive their evaluation.
+    void pass_rows_to(RowListener& listener) { listener_ = &listener; }
+    bool passes_rows() const { return listener_ != nullptr; }
 
     // Sums of rows that are already known (output_scores.hpp).
     void add_sums(std::int64_t rows, double loss, double correct, double top5);
@@ -101,6 +113,7 @@ private:
     std::vector<std::vector<Scored>> scored_;  // by label; binary classification: one
     std::vector<Moments> moments_;
     std::vector<double> own_;
+    RowListener* listener_ = nullptr;
 };
 
 // Of a trial with targets, not classes. The result refers to `stddev`. Throws Error for cross_entropy.

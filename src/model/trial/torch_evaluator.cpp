@@ -94,7 +94,8 @@ void TorchEvaluator::evaluate(ShardSource& shard, BatchRange const& batches, Eva
         answers.clear();
         bytes = 0;
     };
-    bool const there = scores_where_they_are(), language = state_->data().task == Task::language;
+    bool const there = scores_where_they_are() && !into.passes_rows();
+    bool const language = state_->data().task == Task::language;
     for_each_batch(shard, batches, [&](at::Tensor const& out, Batch const& batch) {
         if (there) {
             auto const own = own_sums(out, batch.y);

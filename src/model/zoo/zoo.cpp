@@ -209,6 +209,11 @@ void describe_models(Problems& problems) {
         row->make(model, data, problems);
 }
 
+bool is_synthetic(std::string const& model) {
+    auto const found = std::ranges::find(zoo(), model, &ZooEntry::name);
+    return found != zoo().end() && found->synthetic;
+}
+
 double flops_per_row(TrialConfig const& config, DataSchema const& data) {
     if (config.model.name == "synthetic") return synthetic_flops(config.model, config.train.batch_size);
     return k_flops_per_multiply_add * accepted_network(config.model, data)->multiply_adds();

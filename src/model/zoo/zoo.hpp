@@ -19,6 +19,7 @@ struct ZooEntry {
     bool synthetic = false;
 };
 std::vector<ZooEntry> const& zoo();
+bool is_synthetic(std::string const& model);
 
 // Tells the watcher of `problems` the names of the models, and the arguments of the one that the watcher names.
 void describe_models(Problems& problems);

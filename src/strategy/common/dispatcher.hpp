@@ -55,7 +55,8 @@ public:
     // arrive within run.deadline_s.
     Buffer fetch_best(LapId const& lap, TrainerId home);
 
-    // The trainer that validated the snapshot scores it on the test shards. The record reaches scored().
+    // The trainer that validated the snapshot scores it on the test shards (LapRecord::valid), and analyses its errors on
+    // the validation rows (ErrorAnalysis as JSON text; "": not known). Both reach LapSink::scored.
     void score_best(Lap const& lap, TrainerId home);
 
 protected:

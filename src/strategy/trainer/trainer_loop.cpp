@@ -120,8 +120,10 @@ void TrainerLoop::answer_score(Lap const& asked) {
     behind.lap = asked;
     ++behind.lap.epoch;
     auto snapshot = from_file ? load_state(resources_, behind) : keeper_.best().copy(pool());
-    auto const record = runner().score_test(asked, snapshot.bytes(), &courier().activity());
-    courier().send(Rank(0), MessageKind::scored, encode(record));
+    Scored answer{runner().score_test(asked, snapshot.bytes(), &courier().activity()), {}};
+    if (answer.test.outcome == Outcome::finished)
+        answer.errors = runner().errors_on_validation(asked, snapshot.bytes(), &courier().activity());
+    courier().send(Rank(0), MessageKind::scored, encode(answer));
 }
 
 void TrainerLoop::answer_leave(Leave const& asked) {

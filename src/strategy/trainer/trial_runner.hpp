@@ -55,8 +55,7 @@ public:
 
     Buffer initial_state(Lap const& lap, BufferPool& pool);  // before the trial's first unit
 
-    // Called between two updates. wanted: whether take is called, when the journey has the place and the state is up to
-    // date.
+    // Called between two updates. wanted: whether take is called, when journey and state are up to date.
     struct OnTheWay {
         std::function<bool()> wanted;
         std::function<void()> take;
@@ -70,10 +69,11 @@ public:
     // The end of the last unit of the journey: its hash, and the outcome if a value of the state is not finite. Any thread.
     static void end_unit(Journey& journey, std::uint64_t hash, bool finite);
 
-    // Validates one piece, no longer than a training unit. True when validation is complete.
-    bool run_validation_piece(Journey& journey, MutableBytes state, Activity* activity);
+    bool run_validation_piece(Journey& journey, MutableBytes state, Activity* activity);  // true: validation is complete
     // Scores a state on the test shards: LapRecord::valid. Exceptions of the trial as in run_unit.
     LapRecord score_test(Lap const& lap, MutableBytes state, Activity* activity);
+    // ErrorAnalysis of a state on the validation rows, as JSON text; "": there are none here, or the model threw (warns).
+    std::string errors_on_validation(Lap const& lap, MutableBytes state, Activity* activity);
     // For replay: changes a state as the end of validation did (a plateau schedule's counters), from the lap's record.
     void end_epoch(Lap const& lap, MutableBytes state, LapRecord const& record);
 

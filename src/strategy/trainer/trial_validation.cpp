@@ -9,11 +9,14 @@
 #include "comm/codec.hpp"
 #include "comm/world.hpp"
 #include "core/clock.hpp"
+#include "core/log.hpp"
 #include "data/batches/shard_source.hpp"
 #include "model/state/state.hpp"
+#include "model/trial/error_analysis.hpp"
 #include "model/trial/evaluation.hpp"
 #include "model/trial/evaluator.hpp"
 #include "model/trial/trial_state.hpp"
+#include "model/zoo/zoo.hpp"
 #include "schedule/lap_metric.hpp"
 #include "strategy/common/journey.hpp"
 #include "strategy/trainer/job_ended.hpp"
@@ -29,6 +32,16 @@ void take_sums(Bytes const& parts, Evaluation& sums) {
     if (parts.empty()) return;
     Decoder decoder(parts);
     decoder(sums);
+}
+
+void evaluate_all(TrialModel& trial_model, ShardSource& shard, Evaluation& sums, Activity* activity) {
+    auto const all = trial_model.evaluation->evaluation_batches(shard.rows());
+    for (std::int64_t batch = 0; batch < all; ++batch) {
+        trial_model.evaluation->evaluate(shard, {batch, 1}, sums);
+        if (activity == nullptr) continue;
+        ++activity->batches;
+        if (activity->leave.load(std::memory_order_relaxed)) throw JobEnded{};
+    }
 }
 
 // The loss for a plateau schedule: of validation, or of training if there is no validation.
@@ -150,17 +163,30 @@ LapRecord TrialRunner::score_test(Lap const& lap, MutableBytes state, Activity* 
         Evaluation sums(manifest_.task, manifest_.outputs);
         for (auto const& file : manifest_.test) {
             auto const shard = open_shard_source(experiment_.data.path, file, manifest_, experiment_.data);
-            auto const all = trial_model.evaluation->evaluation_batches(shard->rows());
-            for (std::int64_t batch = 0; batch < all; ++batch) {
-                trial_model.evaluation->evaluate(*shard, {batch, 1}, sums);
-                if (activity == nullptr) continue;
-                ++activity->batches;
-                if (activity->leave.load(std::memory_order_relaxed)) throw JobEnded{};
-            }
+            evaluate_all(trial_model, *shard, sums, activity);
         }
         journey.record.valid = trial_model.evaluation->scores(sums);
     });
     return journey.record;
+}
+
+std::string TrialRunner::errors_on_validation(Lap const& lap, MutableBytes state, Activity* activity) {
+    bool const has_answers = manifest_.task != Task::language && !is_synthetic(experiment_.model.name);
+    if (valid_.empty() || experiment_.search.folds > 1 || !has_answers) return "";
+    Journey journey;
+    journey.lap = lap;
+    std::string out;
+    guarded(journey, "error analysis", [&] {
+        auto& trial_model = model(lap);
+        trial_model.state->bind(state);
+        ErrorAnalysis analysis(manifest_, config_of(lap).train, experiment_.search.metric);
+        Evaluation sums(manifest_.task, manifest_.outputs);
+        sums.pass_rows_to(analysis);
+        for (auto const& shard : valid_) evaluate_all(trial_model, *shard, sums, activity);
+        out = analysis.document().dump();
+    });
+    if (journey.record.outcome != Outcome::finished) log_warning(journey.record.reason);
+    return out;
 }
 
 void TrialRunner::end_epoch(Lap const& lap, MutableBytes state, LapRecord const& record) {

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// A report for the terminal: the trials by a metric, the others beside it, and where the best model errs. PURE.
+#pragma once
+#include <string>
+
+#include "app/report/report_data.hpp"
+
+namespace hopscotch {
+
+// No line is longer than `columns` (at least 40).
+std::string report_text(ReportData const& data, int columns);
+
+}  // namespace hopscotch

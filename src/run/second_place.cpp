@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/second_place.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace hopscotch {
+
+std::string second_place_text(Placed const& first, Placed const& second, std::optional<double> error) {
+    auto const behind = std::abs(first.value - second.value);
+    if (!std::isfinite(behind)) return "";
+    auto out = behind == 0 ? fmt::format("{} is as good as {}", second.name, first.name)
+                           : fmt::format("{} is {:.2g} behind {}", second.name, behind, first.name);
+    if (error && behind > 0)
+        out += fmt::format(", {} the noise (standard error {:.2g})", behind <= 2 * *error ? "within" : "beyond", *error);
+    if (first.epochs != second.epochs) out += fmt::format("; trained {} and {} epochs", second.epochs, first.epochs);
+    return out;
+}
+
+std::optional<double> error_of_difference(MeanOf const& first, MeanOf const& second) {
+    if (first.copies < 2 || second.copies < 2) return std::nullopt;
+    auto const square = [](MeanOf const& mean) { return mean.spread * mean.spread / static_cast<double>(mean.copies); };
+    return std::sqrt(square(first) + square(second));
+}
+
+}  // namespace hopscotch
