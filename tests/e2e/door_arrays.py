@@ -12,6 +12,7 @@ import h5py
 import numpy
 from door_array_files import ARRAY_NAMES, FLOATS, INTEGERS, NPY_NAMES, SHAPES, Labels, features, name_of, write_h5, write_npy
 from door_common import (
+    Splits,
     Wrong,
     check_classes_without_rows,
     check_statistics,
@@ -318,11 +319,13 @@ def try_seed(binary, seed, predict):
     with tempfile.TemporaryDirectory(prefix="hopscotch-door-") as name:
         folder = pathlib.Path(name)
         arguments = made.write(folder)
-        refused = imported(binary, folder, *arguments, "--shards", 1 + seed % 2)
+        splits = Splits(seed, [part.split for part in made.parts], made.kind != "tokens")
+        refused = imported(binary, folder, *arguments, "--shards", 1 + seed % 2, *splits.options)
         if refused:
             return refused
         check = Check(made, *stored(folder))
         check.all()
+        splits.check(check.rows, made.task == "classification")
         if predict:
             check_predictions(binary, folder, check)
     return "same"

@@ -5,6 +5,7 @@ import collections
 import csv
 import json
 import math
+import random
 import subprocess
 
 import h5py
@@ -89,6 +90,36 @@ def check_classes_without_rows(manifest, rows):
         expected = ", ".join(missing[:10]) + (f", and {len(missing) - 10} more" if len(missing) > 10 else "")
         if bool(missing) != bool(told) or (missing and not told[0].endswith(f" {expected}")):
             raise Wrong(f"classes without {word} rows are {missing}; told: {told}")
+
+
+class Splits:
+    """Fractions for validation and test, drawn by seed; given: the splits that the source has."""
+
+    def __init__(self, seed, given=(), stratify=True):
+        rng = random.Random(f"splits {seed}")
+        self.given, self.valid, self.test = set(given) - {None, "train"}, 0.2, 0.0
+        self.options = ["--seed", rng.choice([0, 1, 2**63 - 1])]
+        if rng.random() < 0.4:
+            self.valid, self.test = rng.choice([(0.3, 0.2), (0.25, 0), (0.2, 0.5), (0.5, 0.3)])
+            self.options += ["--valid", self.valid, "--test", self.test]
+        self.stratified = stratify and rng.random() < 0.7
+        if stratify and not self.stratified:
+            self.options.append("--no-stratify")
+
+    def check(self, rows, is_class):
+        """As many rows as the fractions say, of those that the source gives to no other split; of each class its share."""
+        free = [row for row in rows if row.split not in self.given]
+        for split, fraction in (("valid", self.valid), ("test", self.test)):
+            if split in self.given:
+                continue
+            drawn = [row for row in free if row.split == split]
+            if len(drawn) != math.floor(len(free) * fraction + 0.5):
+                raise Wrong(f"{len(drawn)} {split} rows, {fraction} of {len(free)}")
+            for label in {int(row.label) for row in free} if is_class and self.stratified else ():
+                share = fraction * sum(row.label == label for row in free)
+                found = sum(row.label == label for row in drawn)
+                if abs(found - share) > 1.5:  # validation took whole rows before test did
+                    raise Wrong(f"{found} {split} rows of class {label} instead of {share:.1f}")
 
 
 def require_told(manifest, *sentences):

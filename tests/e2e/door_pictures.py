@@ -7,6 +7,7 @@ import tempfile
 
 import numpy
 from door_common import (
+    Splits,
     Wrong,
     check_classes_without_rows,
     check_statistics,
@@ -309,11 +310,13 @@ def try_seed(binary, seed, predict):
         made.write(folder)
         source = made.rng.choice(["photos", "photos/", "./photos", "photos/../photos", folder / "photos"])
         shards = made.rng.choice([1, 1, 2])
-        refused = imported(binary, folder, "images", source, "--shards", shards, *made.options)
+        splits = Splits(seed, [split for _, split in made.folders])
+        refused = imported(binary, folder, "images", source, "--shards", shards, *made.options, *splits.options)
         if refused:
             return refused
         check = Check(made, *stored(folder))
         check.all()
+        splits.check(check.rows, True)
         if predict:
             check_predictions(binary, folder, made, check)
     return "same"
