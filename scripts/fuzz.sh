@@ -8,7 +8,8 @@
 #       the decoders 10 x COUNT messages of each kind, and the binary COUNT / 50 commands. --sanitize: readers and decoders
 #       only, ASan + UBSan.
 #   scripts/fuzz.sh --door [SECONDS=60]
-#       Imports tables whose truth is known, and compares every value, class and prediction. Needs h5py (.deps/venv).
+#       Imports tables, pictures and arrays whose truth is known, and compares every value, class and prediction. Needs
+#       numpy, h5py and Pillow (.deps/venv).
 # Exit code 1 if anything crashed or hung, or printed an error that names no file.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail

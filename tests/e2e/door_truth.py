@@ -1,399 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables whose truth is known, by seed: every cell, type, class and header. `data import` reads them, h5py reads the
-shards, and each value is compared; some are trained on, and `predict` of the file must agree with `predict` of the
-dataset. A refusal is no difference, a silent change is one. Needs h5py. scripts/fuzz.sh --door SECONDS goes on for longer.
+"""Tables, pictures and arrays whose truth is known, by seed, through `data import` and `predict` (door_tables.py,
+door_pictures.py, door_arrays.py). The kind changes from seed to seed. A refusal is no difference, a silent change is one.
+Needs h5py, numpy and Pillow. scripts/fuzz.sh --door SECONDS goes on for longer.
 
-    python3 door_truth.py BINARY [--seconds 60] [--seed 0] [--count N]"""
+    python3 door_truth.py BINARY [--seconds 60] [--seed 0] [--count N] [--kind tables|pictures|arrays]"""
 
 import argparse
-import csv
-import datetime
-import gzip
-import io
-import json
 import math
-import pathlib
-import random
-import subprocess
 import sys
-import tempfile
 import time
 
-import h5py
-import numpy
+import door_arrays
+import door_pictures
+import door_tables
+from door_common import Wrong
 
-WORDS = [
-    "Malmö",
-    "süd",
-    "a b",
-    "x,y",
-    'say "hi"',
-    "plus;minus",
-    "tab\there",
-    "née",
-    "O'Hara",
-    "red",
-    "blue",
-    "=1+1",
-    "%d",
-    "yes",
-]
-WIDE = ["Łódź", "日本", "emoji 🙂", "ﬁ", "naïve"]  # beyond Latin-1
-MISSING = ["", "NA", "?", "NULL", "#N/A", "nan"]
-EPOCH = datetime.datetime(1970, 1, 1)
+KINDS = {"tables": door_tables, "pictures": door_pictures, "arrays": door_arrays}
 
 
-class Wrong(Exception):
-    pass
+def kind_of(seed):
+    return list(KINDS)[seed % len(KINDS)]
 
 
-def numbers(rng):
-    """A name, and a draw of cells as a file has them."""
-    kinds = {
-        "byte": lambda: str(rng.randint(0, 255)),
-        "small": lambda: str(rng.randint(-5000, 5000)),
-        "decimal": lambda: f"{rng.uniform(-10, 10):.{rng.randint(1, 4)}f}",
-        "double": lambda: repr(rng.gauss(0, 1)),
-        "seconds": lambda: str(1_700_000_000 + rng.randint(0, 100_000)),
-        "nanoseconds": lambda: str(1_700_000_000_000_000_000 + rng.randint(0, 10_000)),
-        "far": lambda: f"{1e9 + rng.uniform(0, 1):.6f}",
-        "wide": lambda: str(rng.randint(-(10**15), 10**15)),
-        "exponent": lambda: f"{rng.uniform(1, 9):.3e}",
-        "signed": lambda: f"{rng.randint(-99, 99):+d}",
-        "same": lambda: "7",
-    }
-    name = rng.choice(list(kinds))
-    return name, kinds[name]
-
-
-def date(rng):
-    moment = EPOCH + datetime.timedelta(minutes=rng.randint(-(10**6), 3 * 10**7))
-    return moment.strftime(rng.choice(["%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:00", "%Y-%m-%dT%H:%M:00Z"]))
-
-
-def days(text):
-    moment = datetime.datetime.fromisoformat(text.removesuffix("Z"))
-    return (moment - EPOCH).total_seconds() / 86400
-
-
-class Table:
-    """Columns by name: kind, and a cell a row. The first is a number of the row."""
-
-    def __init__(self, seed):
-        rng = self.rng = random.Random(seed)
-        self.rows = rng.randint(24, 160)
-        self.words = WORDS + (WIDE if rng.random() < 0.5 else [])
-        self.options = []
-        self.columns = {"row": ("number", [str(n) for n in range(self.rows)])}
-        for number in range(rng.randint(1, 5)):
-            self.add(f"{rng.choice(['x', 'größe', 'a b', 'q,r', 'n'])}{number}")
-        self.add_label()
-        self.header = rng.random() < 0.8
-        self.spoil()
-        self.describe_file()
-
-    def add(self, name):
-        rng, kind = self.rng, self.rng.choice(["number"] * 3 + ["category"] * 2 + ["date", "code", "dropped"])
-        if kind == "number":
-            draw = numbers(rng)[1]
-        elif kind == "category":
-            some = rng.sample(self.words, rng.randint(2, 5))
-            draw = lambda: rng.choice(some)  # noqa: E731
-        elif kind == "date":
-            draw = lambda: date(rng)  # noqa: E731
-            self.options += ["--date", name]
-        elif kind == "code":
-            some = ["007", "7", "02134", "2134"]
-            draw = lambda: rng.choice(some)  # noqa: E731
-            self.options += ["--type", f"{name}=category"]
-        else:
-            draw = lambda: f"id-{rng.random()}"  # noqa: E731
-            self.options += ["--drop", name]
-        self.columns[name] = (kind, [draw() for _ in range(self.rows)])
-
-    def add_label(self):
-        rng = self.rng
-        kind = rng.choice(["words", "zero up", "integers", "codes", "big", "targets", "targets"])
-        if kind == "targets":
-            scale, offset = 10 ** rng.uniform(-3, 7), rng.choice([0, 1e6, -1e5])
-            cells = [repr(rng.gauss(0, 1) * scale + offset) for _ in range(self.rows)]
-            self.options += ["--regression"]
-        else:
-            some = {
-                "words": rng.sample(self.words, 3),
-                "zero up": ["0", "1", "2"],
-                "integers": ["-7", "3", "10"],
-                "codes": ["02134", "2134", "00"],
-                "big": [str(2**53), str(2**53 + 1), str(2**64 - 1)],
-            }[kind]
-            cells = [*some, *(rng.choice(some) for _ in range(self.rows - 3))]
-        self.task = "regression" if kind == "targets" else "classification"
-        self.label_kind = kind
-        self.columns["y"] = ("label", cells)
-        self.options += ["--label", "y"]
-
-    def spoil(self):
-        """Cells without a value, which are filled or whose rows are left out."""
-        rng = self.rng
-        self.missing = rng.choice(["none", "none", "mean", "drop"])
-        if self.missing == "none":
-            return
-        self.options += ["--missing", self.missing]
-        for name, (kind, cells) in self.columns.items():
-            if name != "row" and kind != "label" and rng.random() < 0.5:
-                for at in rng.sample(range(self.rows), rng.randint(1, self.rows // 8)):
-                    cells[at] = rng.choice(MISSING)
-
-    def describe_file(self):
-        rng = self.rng
-        self.delimiter = rng.choice([",", ",", ";", "\t", "|"])
-        if self.delimiter != ",":
-            self.options += ["--delimiter", "tab" if self.delimiter == "\t" else self.delimiter]
-        text = io.StringIO()
-        writer = csv.writer(
-            text,
-            delimiter=self.delimiter,
-            quoting=rng.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
-            lineterminator=rng.choice(["\n", "\r\n"]),
-        )
-        if self.header:
-            writer.writerow(self.columns)
-        else:  # columns have numbers then
-            places = list(self.columns)
-            for at, option in enumerate(self.options):
-                name, equals, kind = option.rpartition("=")
-                if self.options[at - 1] in ("--date", "--drop", "--label"):
-                    self.options[at] = str(places.index(option))
-                elif self.options[at - 1] == "--type":
-                    self.options[at] = str(places.index(name)) + equals + kind
-        writer.writerows(zip(*(cells for _, cells in self.columns.values())))
-        self.text = text.getvalue()
-        self.encoding = "utf-8"
-        if self.words is WORDS or all(ord(c) < 256 for c in self.text):
-            self.encoding = rng.choice(["utf-8", "latin-1"])
-        if self.encoding == "latin-1":
-            self.options += ["--encoding", "latin-1"]
-        self.told_header = rng.random() < 0.5
-        if self.told_header:
-            self.options += ["--header", "yes" if self.header else "no"]
-
-    def write(self, folder):
-        data = self.text.encode(self.encoding)
-        if self.encoding == "utf-8" and self.rng.random() < 0.2:
-            data = b"\xef\xbb\xbf" + data
-        path = folder / ("t.csv.gz" if self.rng.random() < 0.2 else "t.csv")
-        path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
-        return path
-
-    def kept(self):
-        """Numbers of the rows that the import keeps."""
-        looked_at = [cells for kind, cells in self.columns.values() if kind != "dropped"]
-        return [n for n in range(self.rows) if self.missing != "drop" or not any(cells[n] in MISSING for cells in looked_at)]
-
-
-def run(binary, folder, *arguments):
-    done = subprocess.run([binary, *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=300)
-    return done.returncode, done.stdout, done.stderr
-
-
-def stored(folder):
-    """The manifest, and (split, shard, row, features, label) of every row."""
-    manifest = json.loads((folder / "out/dataset.json").read_text())
-    rows = []
-    for split in ("train", "valid", "test"):
-        for number, shard in enumerate(manifest[split]):
-            with h5py.File(folder / "out" / shard["file"]) as file:
-                pairs = zip(file["features"][:].astype(numpy.float64), file["labels"][:])
-                rows += [(split, number, at, features, label) for at, (features, label) in enumerate(pairs)]
-    return manifest, rows
-
-
-class Check:
-    def __init__(self, table, manifest, rows):
-        self.table, self.manifest, self.rows = table, manifest, rows
-        offsets = manifest.get("feature_offset") or [0] * len(rows[0][3])
-        self.features = [features + offsets for _, _, _, features, _ in rows]
-        self.plain = [features for _, _, _, features, _ in rows]
-        self.offsets = offsets
-        self.said = manifest["decisions"]
-        self.number_of = [int(features[0]) for features in self.features]
-
-    def name(self, column):
-        return column if self.table.header else f"column {list(self.table.columns).index(column)}"
-
-    def all(self):
-        table, kept = self.table, self.table.kept()
-        header = self.manifest["provenance"]["header"]
-        if header != table.header:
-            raise Wrong(f"header {header}")
-        if sorted(self.number_of) != kept:
-            raise Wrong(f"rows {sorted(self.number_of)[:5]}... instead of {kept[:5]}...")
-        at = 0
-        for column, (kind, cells) in table.columns.items():
-            if kind in ("number", "date"):
-                self.numbers(column, at, [cells[n] for n in self.number_of], days if kind == "date" else float)
-                at += 1
-            elif kind in ("category", "code"):
-                at += self.category(column, at, [cells[n] for n in self.number_of])
-            elif kind == "label":
-                self.labels([cells[n] for n in self.number_of])
-        if at != len(self.plain[0]):
-            raise Wrong(f"{len(self.plain[0])} features instead of {at}")
-        self.classes_without_validation_rows()
-
-    def mentions(self, column, words):
-        return any(text.startswith(f"column '{self.name(column)}':") and words in text for text in self.said)
-
-    def numbers(self, column, at, cells, value_of):
-        exact, rounded = set(), set()
-        for row, cell in enumerate(cells):
-            if cell in MISSING:
-                continue
-            integer = value_of is float and cell.lstrip("+-").isdigit()
-            truth = int(cell) - int(self.offsets[at]) if integer else value_of(cell) - self.offsets[at]
-            found = self.plain[row][at]
-            if found != numpy.float32(truth) and abs(found - truth) > 1e-9 * max(1, abs(truth)):
-                raise Wrong(f"{column}, row {self.number_of[row]}: {cell} became {found!r} + {self.offsets[at]!r}")
-            exact.add(int(cell) if integer else value_of(cell))
-            rounded.add(found)
-        if len(rounded) < len(exact) and not self.mentions(column, "become equal"):
-            raise Wrong(f"{column}: {len(exact)} values became {len(rounded)} without a word")
-        missing = sum(cell in MISSING for cell in self.table.columns[column][1])
-        if self.table.missing == "mean" and missing and not self.mentions(column, f"{missing} missing cell"):
-            raise Wrong(f"{column}: {missing} missing cells are not told")
-
-    def category(self, column, at, cells):
-        known = sorted({cell for cell in self.kept_cells(column) if cell not in MISSING}, key=lambda text: text.encode())
-        names = self.manifest["provenance"]["features"][at : at + len(known)]
-        if names != [f"{self.name(column)}={text}" for text in known]:
-            raise Wrong(f"{column}: {names} instead of {known}")
-        for row, cell in enumerate(cells):
-            expected = [float(cell == text) for text in known]
-            if list(self.plain[row][at : at + len(known)]) != expected:
-                raise Wrong(f"{column}, row {self.number_of[row]}: {cell!r} became {self.plain[row][at : at + len(known)]}")
-        if not self.mentions(column, f"category, {len(known)} values"):
-            raise Wrong(f"{column}: {len(known)} values are not told")
-        return len(known)
-
-    def kept_cells(self, column):
-        return [self.table.columns[column][1][n] for n in self.table.kept()]
-
-    def labels(self, cells):
-        names = self.manifest["class_names"]
-        for (_, _, _, _, label), cell, number in zip(self.rows, cells, self.number_of):
-            if self.table.task == "classification":
-                found = names[label] if names else str(label)
-                if found != cell:
-                    raise Wrong(f"label of row {number}: {cell!r} became {found!r}")
-                continue
-            mean, deviation = self.manifest["target_mean"][0], self.manifest["target_stddev"][0]
-            if abs(float(label[0]) * deviation + mean - float(cell)) > 1e-6 * deviation + 1e-12 * abs(mean):
-                raise Wrong(f"target of row {number}: {cell} became {label[0] * deviation + mean!r}")
-
-    def classes_without_validation_rows(self):
-        if self.table.task != "classification":
-            return
-        names = self.manifest["class_names"] or [str(n) for n in range(self.manifest["outputs"])]
-        there = {label for split, _, _, _, label in self.rows if split == "valid"}
-        missing = [name for number, name in enumerate(names) if number not in there]
-        told = [text for text in self.said if text.startswith("no validation row")]
-        expected = ", ".join(f"'{name}'" for name in missing)
-        if bool(missing) != bool(told) or (missing and not told[0].endswith(expected)):
-            raise Wrong(f"classes without validation rows are {missing}; told: {told}")
-
-
-def check_predictions(binary, folder, table, check):
-    """Trained a little: the file and the dataset give the same predictions, row by row."""
-    experiment = {
-        "name": "door",
-        "data": {"path": "out"},
-        "model": {"name": "mlp", "hidden": [4]},
-        "train": {"epochs": 1, "batch_size": 8, "optimizer": {"name": "sgd", "lr": 0.01}},
-        "search": {"procedure": "grid", "metric": "val_loss"},
-        "space": {"train.optimizer.lr": [0.01]},
-        "run": {"dir": "run", "device": "cpu"},
-    }
-    (folder / "e.json").write_text(json.dumps(experiment))
-    results = []
-    source = next(folder.glob("t.csv*")).name
-    identity = [] if table.header else ["--id", "0"]
-    for arguments in (
-        ("run", "e.json", "--quiet", "--trainers", "1"),
-        ("predict", "run", "out", "--out", "known.csv"),
-        ("predict", "run", source, "--out", "new.csv", *(["--id", "row"] if table.header else identity)),
-    ):
-        code, out, err = run(binary, folder, *arguments)
-        if code == 2 and table.missing == "drop" and arguments[1] == "run" and "no value here" in err:
-            return False  # rows without a value have no prediction
-        if code != 0:
-            raise Wrong(f"{' '.join(arguments)}: {code}: {err}{out}")
-        results.append(out)
-    compare_predictions(folder, check)
-    return True
-
-
-def compare_predictions(folder, check):
-    with open(folder / "known.csv", newline="") as file:
-        known = list(csv.DictReader(file))
-    with open(folder / "new.csv", newline="") as file:
-        new = {int(row[next(iter(row))]): row for row in csv.DictReader(file)}
-    place = {(split, str(shard), str(row)): number for (split, shard, row, _, _), number in zip(check.rows, check.number_of)}
-    columns = [name for name in known[0] if name.startswith("p_") or name == "prediction_0"]
-    for row in known:
-        number = place[row["split"], row["shard"], row["row"]]
-        if int(row["source_row"]) != number:
-            raise Wrong(f"row {row}: is row {number} of the source")
-        other = new[number]
-        for name in columns:
-            a, b = float(row[name]), float(other[name])
-            scale = check.manifest["target_stddev"][0] if name == "prediction_0" else 1
-            if abs(a - b) > 1e-4 * scale and not (math.isnan(a) and math.isnan(b)):
-                raise Wrong(f"row {row}: {name} of the dataset {a}, of the file {b}")
-
-
-def try_seed(binary, seed, predict):
-    """ "refused" with the reason, or "same"; raises Wrong."""
-    table = Table(seed)
-    with tempfile.TemporaryDirectory(prefix="hopscotch-door-") as name:
-        folder = pathlib.Path(name)
-        path = table.write(folder)
-        code, out, err = run(
-            binary, folder, "data", "import", "csv", path.name, "--out", "out", "--shards", "2", *table.options
-        )
-        if code == 2 and err.count("\n") >= 1 and not out:
-            return "refused: " + err.strip().split("\n")[-1]
-        if code != 0:
-            raise Wrong(f"exit code {code}: {err}{out}")
-        check = Check(table, *stored(folder))
-        check.all()
-        if predict:
-            check_predictions(binary, folder, table, check)
-    return "same"
-
-
-def main():
+def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("binary")
     parser.add_argument("--seconds", type=float, default=math.inf)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=10**9)
+    parser.add_argument("--kind", choices=KINDS, help="all seeds are of this kind")
     parser.add_argument("--verbose", action="store_true")
-    options = parser.parse_args()
-    end, wrong, refused, done = time.monotonic() + options.seconds, 0, 0, 0
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    end = time.monotonic() + options.seconds
+    done, refused, wrong = ({kind: 0 for kind in KINDS} for _ in range(3))
     for seed in range(options.seed, options.seed + options.count):
         if time.monotonic() >= end:
             break
-        done += 1
+        kind = options.kind or kind_of(seed)
+        done[kind] += 1
         try:
-            said = try_seed(options.binary, seed, seed % 5 == 0)
-            refused += said != "same"
+            said = KINDS[kind].try_seed(options.binary, seed, seed // len(KINDS) % 5 == 0)
+            refused[kind] += said != "same"
             if options.verbose and said != "same":
-                print(f"seed {seed}: {said}", flush=True)
+                print(f"{kind}, seed {seed}: {said}", flush=True)
         except Wrong as error:
-            wrong += 1
-            print(f"seed {seed}: {error}", flush=True)
-    print(f"{done} tables: {wrong} silent differences, {refused} refused, {done - refused - wrong} the same")
-    return 1 if wrong else 0
+            wrong[kind] += 1
+            print(f"{kind}, seed {seed}: {error}", flush=True)
+    for kind, count in done.items():
+        same = count - refused[kind] - wrong[kind]
+        print(f"{count} {kind}: {wrong[kind]} silent differences, {refused[kind]} refused, {same} the same")
+    return 1 if any(wrong.values()) else 0
 
 
 if __name__ == "__main__":

@@ -171,6 +171,18 @@ std::string what_it_predicts(Manifest const& description, ArraySource const& lab
     return fmt::format("{} classes of {}: {}", description.outputs, type, how);
 }
 
+// The splits of a source may have different types.
+std::vector<std::string> types_that_change(Manifest const& description, std::vector<ArrayPart> const& parts) {
+    std::vector<std::string> out;
+    for (auto const& part : parts) {
+        auto const type = name_of(part.features->type());
+        if (description.type == FeatureType::uint8 || type == "float32" || std::ranges::find(out, type) != out.end())
+            continue;
+        out.push_back(type);
+    }
+    return out;
+}
+
 // The account, but for the numbers.
 std::vector<std::string> array_decisions(Manifest const& description, std::vector<ArrayPart> const& parts,
                                          Json const& provenance) {
@@ -185,9 +197,8 @@ std::vector<std::string> array_decisions(Manifest const& description, std::vecto
     out.push_back(fmt::format("features and labels {}", provenance.at("chosen").string()));
     out.push_back(what_it_predicts(description, *parts.front().labels));
     if (provenance.at("channels_last").boolean()) out.push_back("channels were last (NHWC) and are first now (CHW)");
-    auto const stored = provenance.at("stored").string();
-    auto const type = description.type == FeatureType::uint8 ? "uint8" : "float32";
-    if (stored != type) out.push_back(fmt::format("features of {} become {}", stored, type));
+    if (auto const changed = types_that_change(description, parts); !changed.empty())
+        out.push_back(fmt::format("features of {} become float32", fmt::join(changed, " and of ")));
     if (!description.categories.empty())
         out.push_back(fmt::format("features are ids below {} (--vocabulary)", description.categories.front()));
     return out;

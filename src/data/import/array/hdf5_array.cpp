@@ -37,7 +37,11 @@ struct Walk {
 herr_t visit_link(hid_t group, char const* name, H5L_info_t const* link, void* state) {
     auto& walk = *static_cast<Walk*>(state);
     Hdf5Id const object(H5Oopen(group, name, H5P_DEFAULT));
-    if (!object || walk.found.size() == k_most_datasets) return 0;  // a link that leads nowhere
+    if (walk.found.size() == k_most_datasets) return 0;
+    if (!object) {  // a soft link that leads nowhere; or an object of a newer HDF5, which opening it will say
+        if (link->type == H5L_TYPE_HARD) walk.found.push_back(walk.prefix + name);
+        return 0;
+    }
     auto const kind = H5Iget_type(object.handle());
     if (kind == H5I_DATASET) walk.found.push_back(walk.prefix + name);
     if (kind != H5I_GROUP || link->type != H5L_TYPE_HARD || walk.depth == k_deepest_group) return 0;
@@ -86,6 +90,22 @@ hid_t native_type(NumberType type) {
     });
 }
 
+// IEEE 754 binary16, as h5py writes float16.
+Hdf5Id half_type() {
+    Hdf5Id out(H5Tcopy(H5T_NATIVE_FLOAT));
+    H5Tset_fields(out.handle(), 15, 10, 5, 0, 10);
+    H5Tset_size(out.handle(), sizeof(Half));
+    H5Tset_ebias(out.handle(), 15);
+    return out;
+}
+
+bool is_half(Hdf5Id const& file_type) {
+    if (H5Tget_size(file_type.handle()) != sizeof(Half)) return false;
+    Hdf5Id const here(H5Tcopy(file_type.handle()));  // in this machine's byte order
+    H5Tset_order(here.handle(), H5Tget_order(H5T_NATIVE_FLOAT));
+    return H5Tequal(here.handle(), half_type().handle()) > 0;
+}
+
 // Without its padding. A NUL within a padded text stays: two texts could be equal without it.
 std::string text_of(char const* text, std::size_t longest, H5T_str_t padding) {
     if (padding == H5T_STR_NULLTERM) return {text, std::find(text, text + longest, '\0')};
@@ -117,7 +137,9 @@ Hdf5Array::Hdf5Array(std::filesystem::path path, std::string dataset)
       file_(open_file(path_)) {
     Hdf5Lock const lock;
     dataset_ = Hdf5Id(H5Dopen2(file_.handle(), dataset_name_.c_str(), H5P_DEFAULT));
-    if (!dataset_) hdf5_failed(path_, fmt::format("no dataset '{}'", dataset_name_), k_hint);
+    if (!dataset_)
+        hdf5_failed(path_, fmt::format("the dataset '{}' cannot be opened", dataset_name_),
+                    "if a newer HDF5 wrote it, write it again with libver='earliest'");
     read_type();
     read_shape();
     check_storage();
@@ -131,12 +153,11 @@ void Hdf5Array::read_type() {
     if (kind == H5T_STRING) {
         type_ = {NumberKind::text, 0};
     } else if (kind == H5T_FLOAT) {
-        type_ = {NumberKind::real, bytes <= 4 ? 4U : 8U};
-    } else if (kind == H5T_INTEGER && bytes <= 8) {
-        type_ = {H5Tget_sign(type) == H5T_SGN_NONE ? NumberKind::unsigned_integer : NumberKind::integer,
+        type_ = {NumberKind::real, is_half(file_type_) ? 2U : bytes <= 4 ? 4U : 8U};
+    } else if ((kind == H5T_INTEGER || kind == H5T_ENUM) && bytes <= 8) {  // h5py writes bool as an enumeration
+        Hdf5Id const integer(kind == H5T_ENUM ? H5Tget_super(type) : H5Tcopy(type));
+        type_ = {H5Tget_sign(integer.handle()) == H5T_SGN_NONE ? NumberKind::unsigned_integer : NumberKind::integer,
                  std::bit_ceil(bytes)};
-    } else if (kind == H5T_ENUM && bytes <= 8) {  // h5py writes bool so
-        type_ = {NumberKind::integer, std::bit_ceil(bytes)};
     } else {
         throw DataError(fmt::format("{}: holds {}; numbers are needed", name_, class_name(kind)));
     }
@@ -220,7 +241,8 @@ void Hdf5Array::read_elements(std::int64_t rows, Hdf5Id const& memory_type, void
 void Hdf5Array::read(std::int64_t rows, MutableBytes out) {
     require(out.size() == static_cast<std::size_t>(rows) * row_bytes(), "the buffer does not have the size of the rows");
     Hdf5Lock const lock;
-    read_elements(rows, Hdf5Id(H5Tcopy(native_type(type_))), out.data());
+    bool const halves = type_ == NumberType{NumberKind::real, sizeof(Half)};
+    read_elements(rows, halves ? half_type() : Hdf5Id(H5Tcopy(native_type(type_))), out.data());
 }
 
 void Hdf5Array::read_texts(std::int64_t rows, std::vector<std::string>& out) {

@@ -19,7 +19,7 @@ public:
     Hdf5Array(std::filesystem::path path, std::string dataset);
 
     std::string const& name() const override { return name_; }
-    NumberType type() const override { return type_; }  // as read: float16 and the like as float32, float128 as float64
+    NumberType type() const override { return type_; }  // as read: bfloat16 as float32, float128 as float64
     std::vector<std::int64_t> const& shape() const override { return shape_; }
     void rewind() override { next_row_ = 0; }
     void read(std::int64_t rows, MutableBytes out) override;

@@ -42,6 +42,9 @@ std::vector<std::string> ImageAccount::decisions(ImportImagesOptions const& opti
     if (folder.ignored > 0)
         out.push_back(counted(folder.ignored, "file is ignored: hidden, or no .jpg, .jpeg or .png",
                               "files are ignored: hidden, or no .jpg, .jpeg or .png"));
+    if (folder.hidden > 0)
+        out.push_back(counted(folder.hidden, "folder is ignored, with all that is in it: its name begins with a dot",
+                              "folders are ignored, with all that is in them: their names begin with a dot"));
     return out;
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <fstream>
 
+#include "core/counted.hpp"
 #include "core/error.hpp"
 #include "data/import/image/image_workers.hpp"
 
@@ -46,8 +47,12 @@ std::string Depths::decision() const {
         others == 0 ? std::string("images of 16 bits") : fmt::format("{} of {} images have 16 bits", deep, deep + others);
     if (values.empty()) return which + ": divided by 257";
     if (scale != ValueRange{})
-        return fmt::format("{}: their values {} to {} become 0 to 255, one scale for all images, now and in predict", which,
-                           values.low, values.high);
+        return fmt::format("{}: their values {} to {} become 0 to 255, one scale for all images, now and in predict{}",
+                           which, values.low, values.high,
+                           outside == 0 ? ""
+                                        : fmt::format("; values beyond become 0 and 255 ({})",
+                                                      counted(outside, "validation or test image has such values",
+                                                              "validation and test images have such values")));
     auto out = fmt::format("{}: their values {} to {} of 0 to 65535 are divided by 257, so that white stays white", which,
                            values.low, values.high);
     if (values.spread() < k_small_range)
@@ -63,17 +68,24 @@ void Depths::see(DecodedImage const& image, bool trains) {
 
 Depths scan_depths(ImageFolder const& folder, int threads, ImportOptions const& options) {
     Depths out;
-    std::vector<std::filesystem::path> training;
+    std::vector<std::filesystem::path> paths;  // of the training images first, as the folder has them
+    std::size_t training = 0;
     for (auto const& file : folder.files) {
         auto const head = head_of(folder.path(file));
         if (head.known && !head.deep) return out;
-        if (head.deep && folder.folders[file.folder].split == Split::train) training.push_back(folder.path(file));
+        if (!head.deep) continue;
+        paths.push_back(folder.path(file));
+        if (folder.folders[file.folder].split == Split::train) training = paths.size();
     }
-    auto const count = static_cast<std::int64_t>(training.size());
+    auto const count = static_cast<std::int64_t>(paths.size());
     InOrder<ValueRange> ranges(count, threads, 4 * threads,
-                               [&](auto i) { return range_of(training[static_cast<std::size_t>(i)]); });
+                               [&](auto i) { return range_of(paths[static_cast<std::size_t>(i)]); });
     for (std::int64_t i = 0; i < count; ++i) {
-        out.values.see(ranges.next());
+        auto const range = ranges.next();
+        if (static_cast<std::size_t>(i) < training)
+            out.values.see(range);
+        else if (!range.empty() && (range.low < out.values.low || range.high > out.values.high))
+            ++out.outside;
         if (options.progress && i % 256 == 0) options.progress(i, 0);
     }
     if (out.values.spread() > 0 && out.values.spread() < k_small_range) out.scale = out.values;

@@ -14,6 +14,7 @@ struct Depths {
     std::int64_t deep = 0, others = 0;  // pictures of 16 bits and of fewer
     ValueRange values{1, 0};            // of the training pictures of 16 bits
     ValueRange scale;                   // that becomes 0..255: all of 16 bits, or `values`
+    std::int64_t outside = 0;           // other pictures with values beyond those of training
 
     void see(DecodedImage const& image, bool trains);
     std::string decision() const;  // for the account; "": no picture has 16 bits

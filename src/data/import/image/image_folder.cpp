@@ -31,7 +31,7 @@ std::optional<Split> split_called(std::string const& name) {
 
 struct Entries {
     std::vector<std::string> folders, images;  // sorted
-    std::int64_t ignored = 0;
+    std::int64_t ignored = 0, hidden = 0;
 };
 
 Entries list(fs::path const& directory) {
@@ -44,11 +44,11 @@ Entries list(fs::path const& directory) {
     for (auto const& entry : at) {
         auto name = entry.path().filename().string();
         auto const hidden = name.starts_with(".");
-        if (entry.is_directory()) {
-            if (!hidden)
-                require_utf8(name, directory.string(), "the folder name",
-                             "rename the folder, since folders name the classes");
-            if (!hidden) out.folders.push_back(std::move(name));
+        if (entry.is_directory() && hidden) {
+            ++out.hidden;
+        } else if (entry.is_directory()) {
+            require_utf8(name, directory.string(), "the folder name", "rename the folder, since folders name the classes");
+            out.folders.push_back(std::move(name));
         } else if (!hidden && is_image_name(name)) {
             out.images.push_back(std::move(name));
         } else {
@@ -80,9 +80,14 @@ public:
     }
 
 private:
+    void ignore(Entries const& entries) {
+        out_.ignored += entries.ignored;
+        out_.hidden += entries.hidden;
+    }
+
     void read_splits(fs::path const& root, Entries const& top) {
         refuse_images(root, top, "the train, val or test folder");
-        out_.ignored += top.ignored;
+        ignore(top);
         std::vector<Split> seen;
         std::vector<std::string> names = top.folders;  // train first: it says what the classes are
         std::stable_sort(names.begin(), names.end(), [](auto const& a, auto const& b) {
@@ -105,7 +110,7 @@ private:
     void read_split(fs::path const& root, Split split) {
         auto const entries = list(root);
         refuse_images(root, entries, "a class folder");
-        out_.ignored += entries.ignored;
+        ignore(entries);
         if (entries.folders.empty())
             throw DataError(fmt::format("{}: has no class folders; make a folder for each class", root.string()));
         if (split == Split::train) out_.classes = entries.folders;
@@ -122,7 +127,7 @@ private:
             throw DataError(fmt::format("{}: there is no such class in the train folder; add it there, or remove it here",
                                         path.string()));
         auto const entries = list(path);
-        out_.ignored += entries.ignored;
+        ignore(entries);
         if (!entries.folders.empty())
             throw DataError(
                 fmt::format("{}: a folder within a class folder; move its images up", (path / entries.folders[0]).string()));

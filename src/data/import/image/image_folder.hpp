@@ -27,6 +27,7 @@ struct ImageFolder {
     std::vector<ImageFile> files;  // train first, then sorted by path
     bool has_splits = false;       // train/, and perhaps others, stand above the class folders
     std::int64_t ignored = 0;      // files that are hidden or do not end in .jpg, .jpeg or .png
+    std::int64_t hidden = 0;       // folders that are hidden, and ignored with all that is in them
 
     std::filesystem::path path(ImageFile const& file) const { return folders[file.folder].path / file.name; }
 };
