@@ -57,7 +57,8 @@ bool FileIdentity::is_current() const {
 
 AppendFile::AppendFile(std::filesystem::path path, Create create) : path_(std::move(path)) {
     int const exclusively = create == Create::exclusively ? O_EXCL : 0;
-    fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | exclusively, 0644);
+    constexpr int k_at_no_pipe = O_NONBLOCK;  // which would wait for a reader
+    fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | k_at_no_pipe | exclusively, 0644);
     check_io(fd_ >= 0, path_, "open");
 }
 

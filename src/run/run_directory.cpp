@@ -28,6 +28,7 @@ constexpr std::array<std::string_view, 3> k_marks{"experiment.json", "journal.js
 constexpr std::array<std::string_view, 13> k_others{
     "start_from.json", "inbox", "metrics.jsonl", "trials.csv", "trace.json", "best",      "server_log.jsonl",
     "checkpoints",     "tb",    "report.html",   "live.json",  "study.log",  "epochs.csv"};
+constexpr std::array<std::string_view, 5> k_folders{"inbox", "best", "checkpoints", "checkpoints.tmp", "tb"};
 
 template <class Names>
 bool among(Names const& names, std::string_view word) {
@@ -69,14 +70,29 @@ void check_removable(fs::path const& path, std::vector<std::string> const& names
 
 // What a run has written are no links; writing through one would change files elsewhere. Below the top, files are replaced
 // and never written through. The deepest folders of a run are those of trials ("tb/trial-3").
-void refuse_links(fs::path const& path) {
-    constexpr int k_deepest = 1;
+bool leads_elsewhere(fs::directory_entry const& entry, int depth) {
+    std::error_code dangling;
+    return entry.is_symlink() && (depth == 0 || (depth == 1 && entry.is_directory(dangling)));
+}
+
+// A run would wait at a pipe for ever, and cannot replace a folder. Below the top, pipes are replaced and never opened.
+bool is_in_the_way(fs::directory_entry const& entry, int depth) {
+    std::error_code ignored;
+    auto const name = entry.path().filename().string();
+    if (depth > 0) return name.starts_with("model.") && !entry.is_symlink() && entry.is_directory(ignored);
+    return written_by_a_run(name) && !among(k_folders, name) && !entry.is_regular_file(ignored);
+}
+
+void refuse_what_no_run_wrote(fs::path const& path) {
+    constexpr int k_deepest = 2;
     std::error_code error;
     for (fs::recursive_directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
-        std::error_code dangling;
-        if (it->is_symlink() && (it.depth() == 0 || it->is_directory(dangling)))
+        if (leads_elsewhere(*it, it.depth()))
             throw ConfigError(fmt::format("{}: is a link (a run writes only in its own directory); put the real file there",
                                           it->path().string()));
+        if (is_in_the_way(*it, it.depth()))
+            throw ConfigError(
+                fmt::format("{}: is no file (a run writes a file of that name); remove it", it->path().string()));
         if (it.depth() == k_deepest) it.disable_recursion_pending();
     }
     if (error)
@@ -112,6 +128,8 @@ void remove_unfinished_checkpoints(fs::path const& run_dir) {
 void renew(fs::path const& path, std::uintmax_t known_bytes) {
     auto const journal = path / "journal.jsonl";
     write_atomically(journal, read_beginning(journal, known_bytes));  // behind it: a torn line, or zeros
+    auto const log = path / "server_log.jsonl";  // goes on, too: under another name it may be somebody else's file
+    if (fs::exists(log)) write_atomically(log, read_whole(log));
     for (auto const* name : {"metrics.jsonl", "trace.json", "summary.json", "trials.csv"}) fs::remove(path / name);
     remove_unfinished_checkpoints(path);
 }
@@ -205,7 +223,7 @@ void check_run_dir(fs::path const& path, RunDirUse use) {
             fmt::format("{}: holds no run that could be resumed (journal.jsonl or experiment.json is missing); use "
                         "another run.dir",
                         path.string()));
-    if (use == RunDirUse::resume && !names.empty()) refuse_links(path);
+    if (use == RunDirUse::resume && !names.empty()) refuse_what_no_run_wrote(path);
     check_writable(path);
 }
 

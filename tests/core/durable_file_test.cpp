@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <unistd.h>
 
@@ -74,6 +75,8 @@ TEST(RunFiles, LinksLeadNowhere) {
     std::filesystem::create_symlink(folder / "file", folder / "link");
     EXPECT_THROW(AppendFile(folder / "link"), IoError);
     EXPECT_EQ(read_whole(folder / "file"), "kept");
+    ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+    EXPECT_THROW(AppendFile(folder / "pipe"), IoError) << "which does not wait for a reader";
     EXPECT_EQ(make_folders(folder, "best/trial-0"), folder / "best/trial-0");
     EXPECT_EQ(make_folders(folder, "best/trial-0"), folder / "best/trial-0") << "is there";
     std::filesystem::create_directory_symlink(folder / "elsewhere", folder / "best/trial-1");

@@ -3,6 +3,7 @@
 #include "core/durable_file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <set>
 
@@ -216,6 +217,38 @@ TEST(RunDirectory, ARunDoesNotGoOnThroughLinks) {
     }
     fs::create_symlink(scratch / "elsewhere/file", run / "best/model.json");  // is replaced
     EXPECT_EQ(refusal(run, RunDirUse::resume), "");
+}
+
+// A pipe would make the run wait for ever; a folder cannot be replaced.
+TEST(RunDirectory, ARunDoesNotGoOnWhereItCannotWrite) {
+    Scratch scratch;
+    auto const run = scratch / "run";
+    write(run / "experiment.json", k_ours);
+    write(run / "journal.jsonl", "");
+    fs::create_directories(run / "best/trial-0");
+    fs::create_directories(run / "notes of a user");
+    ASSERT_EQ(refusal(run, RunDirUse::resume), "");
+    for (auto const* name : {"metrics.jsonl", "summary.json.tmp", "best/model.json", "best/trial-0/model.json.tmp"}) {
+        fs::create_directories(run / name / "content");
+        EXPECT_EQ(refusal(run, RunDirUse::resume),
+                  (run / name).string() + ": is no file (a run writes a file of that name); remove it");
+        fs::remove_all(run / name);
+    }
+    ASSERT_EQ(::mkfifo((run / "server_log.jsonl").c_str(), 0600), 0);
+    EXPECT_EQ(refusal(run, RunDirUse::resume),
+              (run / "server_log.jsonl").string() + ": is no file (a run writes a file of that name); remove it");
+}
+
+TEST(RunDirectory, ALogThatAlsoHasANameElsewhereStays) {
+    Scratch scratch;
+    auto const run = scratch / "run";
+    write(run / "experiment.json", k_ours);
+    write(run / "journal.jsonl", "");
+    write(scratch / "elsewhere", "{}\n");
+    fs::create_hard_link(scratch / "elsewhere", run / "server_log.jsonl");
+    RunDirectory const resumed(run, RunDirUse::resume, no_facts());
+    EXPECT_EQ(fs::hard_link_count(scratch / "elsewhere"), 1U);
+    EXPECT_EQ(read_whole(run / "server_log.jsonl"), "{}\n");
 }
 
 TEST(RunFacts, OwnersAreTrainersOfTheRun) {

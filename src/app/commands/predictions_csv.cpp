@@ -2,6 +2,7 @@
 #include "app/commands/predictions_csv.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -36,7 +37,9 @@ std::string PredictionsCsv::number_text(double value, std::size_t i) const {
 PredictionsCsv::PredictionsCsv(std::string path, Manifest const& trained, std::string const& place, RowAnswers answers)
     : path_(std::move(path)), trained_(trained) {
     check_out_file(path_, "CSV file");
-    file_ = std::fopen((path_ + ".tmp").c_str(), "w");
+    // Somebody else may have put a link there, which would lead elsewhere, or a pipe, at which this would wait for ever.
+    ::unlink((path_ + ".tmp").c_str());
+    file_ = std::fopen((path_ + ".tmp").c_str(), "wxe");
     if (file_ == nullptr)
         throw ConfigError(
             fmt::format("--out {}: cannot be written ({}); name a file in a folder that exists and can be written", path_,

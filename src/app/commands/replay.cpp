@@ -118,12 +118,14 @@ ReplayedLaps replay_servers(std::filesystem::path const& run_dir, Experiment con
     return out;
 }
 
-Experiment recorded_experiment(std::filesystem::path const& run_dir) {
+Experiment recorded_experiment(std::filesystem::path const& run_dir, RunCode code) {
     auto const path = run_dir / "experiment.json";
     if (!std::filesystem::exists(path))
         throw ConfigError(fmt::format("{}: not a run directory (it has no experiment.json)", run_dir.string()));
     Problems problems(path.string());
-    auto experiment = read_experiment(read_run_facts(run_dir).experiment.dump(), {}, problems);
+    auto document = read_run_facts(run_dir).experiment;
+    take_out_risky_keys(code, document);
+    auto experiment = read_experiment(document.dump(), {}, problems);
     problems.throw_if_any();
     return experiment;
 }
@@ -144,7 +146,7 @@ std::set<TrialId> wanted_trials(ReplayOptions const& options, Journal const& jou
 
 int replay_command(ReplayOptions const& options) {
     std::filesystem::path const run_dir = options.run_dir;
-    auto const experiment = recorded_experiment(run_dir);
+    auto const experiment = recorded_experiment(run_dir, if_allowed(options.allow_code));
     require_bits(run_dir);
     auto const journal = read_journal(run_dir / "journal.jsonl");
     require_allowed(if_allowed(options.allow_code), code_files(experiment, journal), options.run_dir);

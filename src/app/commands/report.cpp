@@ -53,6 +53,7 @@ int report_command(ReportOptions const& options) {
     }
     auto const path = options.out.empty() ? std::filesystem::path(options.run_dirs.front()) / "report.html"
                                           : std::filesystem::path(options.out);
+    check_out_file(path.string(), "HTML file");
     auto const page = report_page(runs);
     write_atomically(path, page);
     fmt::print("{} ({})\n", path.string(), bytes_text(page.size()));

@@ -139,14 +139,21 @@ std::set<std::string> code_of(TrialChoice const& choice, TrialConfig const& conf
     return config.model.file.empty() ? std::set<std::string>() : std::set{config.model.file};
 }
 
+RunFacts facts_for(TrialChoice const& choice) {
+    std::filesystem::path const run_dir = choice.run_dir;
+    if (!std::filesystem::exists(run_dir / "experiment.json"))
+        throw ConfigError(fmt::format("{}: not a run directory (it has no experiment.json)", run_dir.string()));
+    auto facts = read_run_facts(run_dir);
+    take_out_risky_keys(if_allowed(choice.allow_code), facts.experiment);
+    return facts;
+}
+
 }  // namespace
 
 TrainedTrial trained_trial(TrialChoice const& choice, Workspace& workspace,
                            std::function<void(Manifest const&)> const& check) {
     std::filesystem::path const run_dir = choice.run_dir;
-    if (!std::filesystem::exists(run_dir / "experiment.json"))
-        throw ConfigError(fmt::format("{}: not a run directory (it has no experiment.json)", run_dir.string()));
-    auto const facts = read_run_facts(run_dir);
+    auto const facts = facts_for(choice);
     Problems problems((run_dir / "experiment.json").string());
     auto const experiment = read_experiment(facts.experiment.dump(), {}, problems);
     problems.throw_if_any();

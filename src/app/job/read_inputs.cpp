@@ -54,14 +54,9 @@ std::string text_of_run(RunOptions const& options) {
                         options.run_dir));
     auto document = read_run_facts(options.run_dir).experiment;
     document.set("run.dir", options.run_dir);
-    std::pair<std::string, std::string> const risky[] = {{"run", "on_end"}, {"run", "spill"}, {"data", "stage"}};
-    for (auto const& [section, key] : risky) {
-        auto const* found = document.find(section);
-        if (options.allow_code || found == nullptr || found->find(key) == nullptr) continue;
-        log_info(fmt::format("{}.{} of {} is not used (the directory may be somebody else's); --allow-code uses it", section,
-                             key, options.run_dir));
-        std::erase_if(document[section].object(), [&](auto const& member) { return member.key == key; });
-    }
+    for (auto const& key : take_out_risky_keys(if_allowed(options.allow_code), document))
+        log_info(fmt::format("{} of {} is not used (the directory may be somebody else's); --allow-code uses it", key,
+                             options.run_dir));
     return document.dump(2);
 }
 
