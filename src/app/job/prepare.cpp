@@ -254,7 +254,7 @@ void prepare_data(PreparedRun& prepared, Problems& problems) {
     check_groups(prepared, problems);
     prepared.shards = prepared.shard_files() / prepared.experiment.strategy.group_size;
     prepared.context.measure = make_measure(prepared.experiment, prepared.manifest);
-    check_own_metric(prepared.experiment, prepared.manifest, problems);
+    check_own_metrics(prepared.experiment, prepared.manifest, problems);
 }
 
 // strategy.group_size "auto": the run was prepared without groups. Returns why they have this size.
@@ -307,6 +307,7 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
     auto const why_groups = form_groups(prepared, groups_of);
     prepared.synthetic = is_synthetic(experiment.model.name);
     prepared.notes = notes_for(prepared);
+    prepared.known_trials = known.counted;
     prepared.notes.insert(prepared.notes.end(), known.notes.begin(), known.notes.end());
     if (!why_groups.empty()) prepared.notes.push_back(why_groups);
     check_run_dir(experiment.run.dir, run_dir_use(options));
