@@ -48,6 +48,14 @@ public:
         return false;
     }
 
+    // After run(): the next stage of a search that gets more trials. Paused trials have ended.
+    bool grow() {
+        for (auto& trial : trials_)
+            if (trial.state == State::paused) trial.state = State::stopped;
+        was_finished_ = false;
+        return search_.grow();
+    }
+
     std::vector<Trial> const& trials() const { return trials_; }
     std::vector<std::string> const& log() const { return log_; }  // new 0, 0 -> 3
     std::size_t count(State state) const {
