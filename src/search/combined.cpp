@@ -53,8 +53,7 @@ std::unique_ptr<Rule> make_no_rule(Experiment const& experiment) {
 int most_epochs(Experiment const& experiment) { return experiment.search.max_epochs.value_or(experiment.train.epochs); }
 
 CombinedSearch::CombinedSearch(std::unique_ptr<SearchInput const> input, std::unique_ptr<Sampler> sampler,
-                               std::unique_ptr<Rule> rule, std::optional<std::int64_t> most,
-                               std::deque<std::int64_t> later)
+                               std::unique_ptr<Rule> rule, std::optional<std::int64_t> most, std::deque<std::int64_t> later)
     : input_(std::move(input)),
       sampler_(std::move(sampler)),
       rule_(std::move(rule)),

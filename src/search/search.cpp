@@ -78,8 +78,8 @@ std::unique_ptr<Search> make_search(Experiment const& experiment, SearchContext 
         throw ConfigError(
             fmt::format("/search/trials: missing (required); say how many configurations {} should try", search.procedure));
     auto rule = procedure.rule(*input, most);
-    auto combined = std::make_unique<CombinedSearch>(std::move(input), std::move(sampler), std::move(rule), most,
-                                                     std::move(later));
+    auto combined =
+        std::make_unique<CombinedSearch>(std::move(input), std::move(sampler), std::move(rule), most, std::move(later));
     if (search.copies() == 1) return combined;
     RepeatedSearch::LastEpoch last_epoch;
     if (traits.has_rule)

@@ -28,10 +28,11 @@ std::vector<std::string> const k_growing{R"("procedure": "asha")",
 std::unique_ptr<Director> director_of(std::string const& keys, Numbers const& numbers, DecideBy by, bool stops) {
     Problems problems("f.json");
     auto const experiment = read_experiment(
-        fmt::format(R"({{"data": {{"path": "d"}}, "model": {{"name": "mlp"}}, "run": {{"dir": "r"}}, "train": {{"epochs": 9{}}},
+        fmt::format(
+            R"({{"data": {{"path": "d"}}, "model": {{"name": "mlp"}}, "run": {{"dir": "r"}}, "train": {{"epochs": 9{}}},
                          "search": {{{}, "trials": {}, "metric": "val_loss", "mode": "min"}},
                          "space": {{"model.cost": {{"type": "float", "low": 1, "high": 9}}}}}})",
-                    stops ? R"(, "early_stopping": {"patience": 2})" : "", keys, numbers.back()),
+            stops ? R"(, "early_stopping": {"patience": 2})" : "", keys, numbers.back()),
         {}, problems);
     EXPECT_EQ(problems.text(), "");
     SearchContext context;

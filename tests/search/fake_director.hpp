@@ -48,14 +48,6 @@ public:
         return false;
     }
 
-    // After run(): the next stage of a search that gets more trials. Paused trials have ended.
-    bool grow() {
-        for (auto& trial : trials_)
-            if (trial.state == State::paused) trial.state = State::stopped;
-        was_finished_ = false;
-        return search_.grow();
-    }
-
     std::vector<Trial> const& trials() const { return trials_; }
     std::vector<std::string> const& log() const { return log_; }  // new 0, 0 -> 3
     std::size_t count(State state) const {
@@ -67,7 +59,7 @@ public:
     }
     std::size_t clones() const { return clones_; }
 
-private:
+protected:
     void fail(std::string const& what) {
         broken_ = true;
         ADD_FAILURE() << what;

@@ -11,6 +11,20 @@ namespace hopscotch {
 namespace growth_test {
 
 using State = FakeDirector::State;
+
+class GrowingDirector : public FakeDirector {
+public:
+    using FakeDirector::FakeDirector;
+
+    // After run(): the next stage. Paused trials have ended.
+    bool grow() {
+        for (auto& trial : trials_)
+            if (trial.state == State::paused) trial.state = State::stopped;
+        was_finished_ = false;
+        return search_.grow();
+    }
+};
+
 std::string const k_unit = R"({"train.optimizer.lr": {"type": "float", "low": 0, "high": 1}})";
 
 Experiment experiment_of(std::string const& search) { return search_experiment(search, k_unit, R"({"epochs": 9})"); }
@@ -34,7 +48,7 @@ std::vector<int> epochs_of(FakeDirector const& director) {
 // Rungs after 1, 3 and 9 epochs. Of the first nine, 0 has gone to the end, and 1 and 2 to rung 1. One worker.
 TEST(Growth, NewTrialsOfAshaCompeteWithTheOldResults) {
     auto const search = make_search(experiment_of(R"({"procedure": "asha", "trials": 15})"), stages({9}));
-    FakeDirector director(*search, 1, by_trial({1, 2, 3, 4, 5, 6, 7, 8, 9, 0.5, 4.5, 3.5, 1.5, 3.2, 9}), 1);
+    GrowingDirector director(*search, 1, by_trial({1, 2, 3, 4, 5, 6, 7, 8, 9, 0.5, 4.5, 3.5, 1.5, 3.2, 9}), 1);
     ASSERT_TRUE(director.run());
     EXPECT_EQ(epochs_of(director), (std::vector{9, 3, 3, 1, 1, 1, 1, 1, 1}));
     auto const before = director.log().size();
@@ -42,8 +56,8 @@ TEST(Growth, NewTrialsOfAshaCompeteWithTheOldResults) {
     ASSERT_TRUE(director.run());
     std::vector<std::string> const grown(director.log().begin() + static_cast<std::ptrdiff_t>(before), director.log().end());
     // 9 is the first of 10 at rung 0, and of 4 at rung 1. 12 is the third of 13 at rung 0, and of 5 at rung 1.
-    EXPECT_EQ(grown, (std::vector<std::string>{"new 9", "9 -> 3", "9 -> 9", "new 10", "new 11", "new 12", "12 -> 3", "new 13",
-                                               "new 14"}));
+    EXPECT_EQ(grown, (std::vector<std::string>{"new 9", "9 -> 3", "9 -> 9", "new 10", "new 11", "new 12", "12 -> 3",
+                                               "new 13", "new 14"}));
     EXPECT_EQ(epochs_of(director), (std::vector{9, 3, 3, 1, 1, 1, 1, 1, 1, 9, 1, 1, 3, 1, 1}));
     EXPECT_EQ(director.trials()[10].why, "rung 0 (1 epoch): rank 6 of 11, 3 go on");
     EXPECT_EQ(director.trials()[10].state, State::stopped) << "five of 15 go on: it never will";
@@ -55,7 +69,7 @@ TEST(Growth, OldTrialsAreNeverPromotedAgain) {
     auto const search = make_search(experiment_of(R"({"procedure": "asha", "trials": 27})"), stages({9}));
     std::vector<double> losses{1, 2, 3, 4, 5, 6, 7, 8, 9};
     for (int i = 0; i < 18; ++i) losses.push_back(10 + i);
-    FakeDirector director(*search, 1, by_trial(losses), 1);
+    GrowingDirector director(*search, 1, by_trial(losses), 1);
     ASSERT_TRUE(director.run());
     auto const before = epochs_of(director);
     ASSERT_TRUE(director.grow());
@@ -67,9 +81,8 @@ TEST(Growth, OldTrialsAreNeverPromotedAgain) {
 }
 
 TEST(Growth, TheStoppingVariantComparesWithTheOldResults) {
-    auto const search =
-        make_search(experiment_of(R"({"procedure": "asha", "variant": "stop", "trials": 6})"), stages({4}));
-    FakeDirector director(*search, 1, by_trial({4, 3, 2, 1, 2.5, 0.5}), 1);
+    auto const search = make_search(experiment_of(R"({"procedure": "asha", "variant": "stop", "trials": 6})"), stages({4}));
+    GrowingDirector director(*search, 1, by_trial({4, 3, 2, 1, 2.5, 0.5}), 1);
     ASSERT_TRUE(director.run());
     ASSERT_TRUE(director.grow());
     ASSERT_TRUE(director.run());
@@ -81,7 +94,7 @@ TEST(Growth, TheStoppingVariantComparesWithTheOldResults) {
 TEST(Growth, NewTrialsOfHyperbandOpenFurtherBrackets) {
     auto const experiment = experiment_of(R"({"procedure": "hyperband", "trials": 18})");
     auto const search = make_search(experiment, stages({11, 16}));
-    FakeDirector director(*search, 3, [](TrialId id, auto const&, int) { return std::optional<double>(id.value); }, 1);
+    GrowingDirector director(*search, 3, [](TrialId id, auto const&, int) { return std::optional<double>(id.value); }, 1);
     ASSERT_TRUE(director.run());
     EXPECT_EQ(director.trials().size(), 11U);
     EXPECT_EQ(director.count_at(9), 1U + 1);
@@ -118,15 +131,16 @@ TEST(Growth, TheFirstTrialsAreThoseOfASmallSearch) {
         for (std::uint64_t seed = 0; seed < 12; ++seed) {
             Rng rng(seed);
             std::vector<std::int64_t> numbers;
-            for (auto n = static_cast<std::int64_t>(rng.below(12)) + 1; numbers.size() < 2 + seed % 3; n += 1 + rng.below(12))
+            for (auto n = static_cast<std::int64_t>(rng.below(12)) + 1; numbers.size() < 2 + seed % 3;
+                 n += 1 + rng.below(12))
                 numbers.push_back(n);
             auto const all = experiment_of(fmt::format("{{{}, \"trials\": {}}}", keys, numbers.back()));
             auto const before = std::vector(numbers.begin(), numbers.end() - 1);
             auto const search = make_search(all, stages(before));
-            FakeDirector grown(*search, 1 + seed % 5, some_loss, seed);
+            GrowingDirector grown(*search, 1 + seed % 5, some_loss, seed);
             ASSERT_TRUE(grown.run());
             auto const small = make_search(experiment_of(fmt::format("{{{}, \"trials\": {}}}", keys, numbers.front())));
-            FakeDirector first(*small, 1 + seed % 5, some_loss, seed);
+            GrowingDirector first(*small, 1 + seed % 5, some_loss, seed);
             ASSERT_TRUE(first.run());
             EXPECT_EQ(grown.log(), first.log()) << keys << seed;
             for (std::size_t i = 1; i < numbers.size(); ++i) {
@@ -146,10 +160,10 @@ TEST(Growth, TheFirstTrialsAreThoseOfASmallSearch) {
 }
 
 TEST(Growth, ASpaceThatIsUsedUpHasNoMore) {
-    auto const experiment =
-        search_experiment(R"({"procedure": "asha", "trials": 9})", R"({"train.batch_size": [1, 2, 3, 4]})", R"({"epochs": 9})");
+    auto const experiment = search_experiment(R"({"procedure": "asha", "trials": 9})",
+                                              R"({"train.batch_size": [1, 2, 3, 4]})", R"({"epochs": 9})");
     auto const search = make_search(experiment, stages({3}));
-    FakeDirector director(*search, 2, [](TrialId id, auto const&, int) { return std::optional<double>(id.value); }, 1);
+    GrowingDirector director(*search, 2, [](TrialId id, auto const&, int) { return std::optional<double>(id.value); }, 1);
     ASSERT_TRUE(director.run());
     ASSERT_TRUE(director.grow());
     ASSERT_TRUE(director.run());

@@ -51,9 +51,10 @@ std::string why_not_more_trials(Json const& before, Experiment const& now, Journ
     auto const& search = now.search;
     auto const& traits = procedure_traits(search.procedure);
     if (traits.more_trials == MoreTrials::never)
-        return fmt::format("what {} decides depends on the number of trials; {} can get more, and a new run can learn from "
-                           "this one with search.start_from",
-                           search.procedure, fmt::join(extendable_procedures(), ", "));
+        return fmt::format(
+            "what {} decides depends on the number of trials; {} can get more, and a new run can go on from "
+            "this one with search.start_from",
+            search.procedure, fmt::join(extendable_procedures(), ", "));
     if (!before.is_integer() || !search.trials) return "it must be a number before and now";
     if (*search.trials < before.integer())
         return fmt::format("a run keeps its trials; resume it with --set search.trials={}", before.integer());
