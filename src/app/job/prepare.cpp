@@ -30,6 +30,7 @@
 #include "data/dataset/verify.hpp"
 #include "experiment/metric.hpp"
 #include "experiment/model_files.hpp"
+#include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/search_section.hpp"
 #include "experiment/steps.hpp"
@@ -219,6 +220,8 @@ void prepare_to_go_on(PreparedRun& prepared) {
     prepared.earlier = std::make_unique<EarlierJobs>(read_earlier_jobs(
         prepared.experiment, {to_hex(dataset_hash(prepared.manifest)), prepared.files, prepared.trainers}));
     prepared.experiment.step_values = step_values_of(prepared.experiment, prepared.earlier->journal);
+    if (procedure_traits(prepared.experiment.search.procedure).more_trials == MoreTrials::in_stages)
+        prepared.context.stages = prepared.earlier->facts.extended;
     refuse_new_files(prepared, prepared.earlier->journal.orders);
     for (auto const& lap : prepared.earlier->journal.laps) refuse_new_files(prepared, lap.orders);
     prepared.run_id = prepared.earlier->facts.run_id;
