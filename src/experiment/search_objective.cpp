@@ -69,19 +69,25 @@ void read_constraints(ObjectReader& reader, SearchConfig& out) {
     }
 }
 
+// For a schema: the known names, or one that a plug-in's metric may have.
+void describe_pareto(ObjectReader& reader, std::vector<std::string> const& known) {
+    std::string others;
+    for (auto const& name : known)
+        if (!name.starts_with("val_")) others += name + "|";
+    auto items = Json::object({{"type", "string"}, {"pattern", "^(" + others + "val_[a-z0-9_]+)$"}, {"examples", Json(known)}});
+    reader.describe({"pareto", "Two measures to trade off; the summary lists the best compromises."},
+                    Json::object({{"type", "array"},
+                                  {"items", std::move(items)},
+                                  {"minItems", 2},
+                                  {"maxItems", 2},
+                                  {"uniqueItems", true}}));
+}
+
 void read_pareto(ObjectReader& reader, OwnMetrics own, SearchConfig& out) {
     auto known = metric_names();
     for (auto& name : measure_names()) known.push_back(std::move(name));
     known.emplace_back("train_s");
-    if (reader.watched())
-        reader.describe(
-            {"pareto", "Two measures to trade off; the summary lists the best compromises."},
-            Json::object({{"type", "array"},
-                          {"items", Json::object({{"anyOf", Json::Array{Json::object({{"enum", Json(known)}}),
-                                                                        Json::object({{"pattern", "^val_[a-z0-9_]+$"}})}}})},
-                          {"minItems", 2},
-                          {"maxItems", 2},
-                          {"uniqueItems", true}}));
+    if (reader.watched()) describe_pareto(reader, known);
     reader.read("pareto", out.pareto);
     auto const* given = reader.take("pareto");
     if (given == nullptr || !given->is_array()) return;

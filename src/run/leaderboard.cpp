@@ -90,27 +90,24 @@ std::string with_config(std::string const& line, Assignment const& assignment, s
     return cut(config.empty() ? line : line + "  " + config, width) + "\n";
 }
 
-std::string second_place(Summary const& summary, std::vector<TrialSummary const*> const& trials) {
+std::string second_place(Summary const& summary, std::vector<TrialSummary const*> const& trials, std::size_t width) {
     if (trials.size() < 2) return "";
     auto const placed = [&](TrialSummary const& trial) {
         return Placed{fmt::format("trial {}", trial.id.value), metric_value(*trial.tally.best, summary.metric),
                       trial.tally.epochs};
     };
-    auto const text = second_place_text(placed(*trials[0]), placed(*trials[1]), summary.standard_error);
-    return text.empty() ? "" : fmt::format("     {}\n", text);
+    return as_lines(second_place_text(placed(*trials[0]), placed(*trials[1]), summary.standard_error), width);
 }
 
-std::string second_place(Summary const& summary, std::vector<GroupTally const*> const& groups) {
+std::string second_place(Summary const& summary, std::vector<GroupTally const*> const& groups, std::size_t width) {
     if (groups.size() < 2) return "";
     auto const placed = [&](GroupTally const& group) {
         return Placed{fmt::format("trials {}-{}", group.trials.front().value, group.trials.back().value), *group.mean,
                       summary.trials.at(group.trials.front().index()).tally.epochs};
     };
     auto const& [first, second] = std::pair(*groups[0], *groups[1]);
-    auto const text =
-        second_place_text(placed(first), placed(second),
-                          error_of_difference({first.spread, first.trials.size()}, {second.spread, second.trials.size()}));
-    return text.empty() ? "" : fmt::format("     {}\n", text);
+    auto const error = error_of_difference({first.spread, first.trials.size()}, {second.spread, second.trials.size()});
+    return as_lines(second_place_text(placed(first), placed(second), error), width);
 }
 
 std::string rest_of(std::size_t ranked, std::size_t without, std::string const& what) {
@@ -128,7 +125,7 @@ std::string group_table(Summary const& summary, std::size_t width) {
     }
     out += rest_of(groups.size(), summary.groups.size() - groups.size(),
                    fmt::format("a finite {} of every trial", summary.metric));
-    out += second_place(summary, groups);
+    out += second_place(summary, groups, width);
     if (!summary.best_trial) return out;
     return out + fmt::format("     best model: trial {}, epoch {}\n", summary.best_trial->value,
                              summary.trials.at(summary.best_trial->index()).tally.best->epoch);
@@ -164,7 +161,7 @@ std::string leaderboard(Summary const& summary, int columns) {
     out +=
         rest_of(trials.size(), summary.trials.size() - trials.size() - no_epoch, fmt::format("a finite {}", summary.metric));
     if (no_epoch > 0) out += fmt::format("     {} without an epoch that has ended\n", no_epoch);
-    return out + second_place(summary, trials) + worse_than_the_mean(trials);
+    return out + second_place(summary, trials, width) + worse_than_the_mean(trials);
 }
 
 std::string best_configuration(Summary const& summary, int columns) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace hopscotch {
@@ -16,6 +17,21 @@ std::string second_place_text(Placed const& first, Placed const& second, std::op
         out += fmt::format(", {} the noise (standard error {:.2g})", behind <= 2 * *error ? "within" : "beyond", *error);
     if (first.epochs != second.epochs) out += fmt::format("; trained {} and {} epochs", second.epochs, first.epochs);
     return out;
+}
+
+std::string as_lines(std::string_view sentence, std::size_t width) {
+    std::string out, line;
+    while (!sentence.empty()) {
+        auto const end = std::min(sentence.find(' '), sentence.size());
+        auto const word = sentence.substr(0, end);
+        sentence.remove_prefix(std::min(end + 1, sentence.size()));
+        if (!line.empty() && line.size() + 1 + word.size() > width) {
+            out += line + "\n";
+            line.clear();
+        }
+        line += fmt::format("{}{}", line.empty() ? "     " : " ", word);
+    }
+    return line.empty() ? out : out + line + "\n";
 }
 
 std::optional<double> error_of_difference(MeanOf const& first, MeanOf const& second) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace hopscotch {
 
@@ -16,6 +17,9 @@ struct Placed {
 // "trial 7 is 0.0021 behind trial 3, within the noise (standard error 0.0041); trained 9 and 27 epochs". Noise: two
 // standard errors. Without an error nothing is said about noise; the epochs stand there if they differ.
 std::string second_place_text(Placed const& first, Placed const& second, std::optional<double> error);
+
+// In lines of at most `width` characters, each behind five blanks. Empty: "".
+std::string as_lines(std::string_view sentence, std::size_t width);
 
 // Of the difference of two means over copies (Welch). None: one of them has no spread.
 struct MeanOf {

@@ -28,7 +28,7 @@ SEED = 38
 FILES = (
     *("experiment.json", "start_from.json", "journal.jsonl", "units-*.bin", "metrics.jsonl", "server_log.jsonl"),
     *("trace.json", "trials.csv", "summary.json", "report.html", "live.json", "study.log", "epochs.csv", "p.csv"),
-    *("checkpoints/*.ckpt", "best/model.safetensors", "best/model.json"),
+    *("checkpoints/*.ckpt", "best/model.safetensors", "best/model.json", "best/validation.json"),
     *("best/trial-*/model.safetensors", "best/trial-*/model.json", "tb/trial-*/events.*"),
     *(REQUEST, REQUEST.replace(".json", ".done.json")),
 )
@@ -36,6 +36,7 @@ FOLDERS = ("best", "best/trial-*", "checkpoints", "checkpoints.tmp", "tb", "tb/t
 UNFINISHED = (
     *("experiment.json.tmp", "start_from.json.tmp", "journal.jsonl.tmp", "trials.csv.tmp", "summary.json.tmp"),
     *("report.html.tmp", "live.json.tmp", "study.log.tmp", "epochs.csv.tmp", "p.csv.tmp", "best/model.json.tmp"),
+    "best/validation.json.tmp",
     *("best/model.safetensors.tmp", "best/trial-0/model.json.tmp", "best/trial-0/model.safetensors.tmp"),
     *("checkpoints/*.ckpt.tmp", "checkpoints/*.ckpt.wrong"),
     "units-2.bin",  # of the next job

@@ -138,6 +138,9 @@ def first_difference(expected, actual):
     return None
 
 
+OF_THE_BEST = r"trial-\d+|model\.(json|safetensors)|validation\.json"
+
+
 def leftovers(folder):
     """What is in the directory of a run that has ended, and that a reader of docs/formats.md would not expect there."""
     left = [
@@ -145,7 +148,7 @@ def leftovers(folder):
     ]
     left += [
         *folder.glob("inbox/*"),
-        *(path for path in folder.glob("best/**/*") if not re.fullmatch(r"trial-\d+|model\.(json|safetensors)", path.name)),
+        *(path for path in folder.glob("best/**/*") if not re.fullmatch(OF_THE_BEST, path.name)),
     ]
     return sorted(str(path.relative_to(folder)) for path in left)
 

@@ -27,6 +27,12 @@ TEST(SecondPlace, MayBeAsGood) {
     EXPECT_EQ(second_place_text({"trial 3", NAN, 3}, {"trial 7", 0.5, 3}, 0.1), "");
 }
 
+TEST(SecondPlace, FitsANarrowWindow) {
+    EXPECT_EQ(as_lines("trial 7 is 0.1 behind trial 3", 20), "     trial 7 is 0.1\n     behind trial 3\n");
+    EXPECT_EQ(as_lines("aWordOfMoreThanTheWidth b", 12), "     aWordOfMoreThanTheWidth\n     b\n");
+    EXPECT_EQ(as_lines("", 40), "");
+}
+
 TEST(SecondPlace, HasTheErrorOfTwoMeans) {
     EXPECT_NEAR(*error_of_difference({3, 9}, {4, 16}), std::sqrt(2.0), 1e-12);
     EXPECT_FALSE(error_of_difference({3, 1}, {4, 16}));

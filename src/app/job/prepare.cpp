@@ -287,11 +287,10 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
     prepared.experiment = experiment_of(options, problems);
     if (!problems.empty()) refuse_with_all_problems(prepared.experiment, problems);
     auto const& experiment = prepared.experiment;
-    auto const trainers = trainers_of(experiment.run);
-    if (trainers < 1)
-        throw ConfigError(
-            fmt::format("{} trainers cannot train (at least 1 is needed); use --trainers N or mpirun -np N+1", trainers));
-    prepared.trainers = trainers;
+    prepared.trainers = trainers_of(experiment.run);
+    if (prepared.trainers < 1)
+        throw ConfigError(fmt::format("{} trainers cannot train (at least 1 is needed); use --trainers N or mpirun -np N+1",
+                                      prepared.trainers));
     prepare_data(prepared, problems);
     check_metrics(experiment, prepared.manifest, problems);
     check_target(experiment, problems);

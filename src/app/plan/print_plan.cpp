@@ -121,6 +121,13 @@ void print_storage(PreparedRun const& prepared) {
     if (auto const missing = missing_space(prepared, storage); !missing.empty()) fmt::print("warning      {}\n", missing);
 }
 
+std::string in_flight_text(PreparedRun const& prepared) {
+    auto const out = fmt::format("{} trials in flight", prepared.in_flight);
+    auto const at_once = trials_at_once(prepared);
+    if (at_once == prepared.in_flight) return out;
+    return out + fmt::format(" (about {} with those whose results the search awaits)", at_once);
+}
+
 }  // namespace
 
 void print_plan(PreparedRun const& prepared) {
@@ -142,11 +149,8 @@ void print_plan(PreparedRun const& prepared) {
     fmt::print("data         {} ({} rows in {} shards, {} validation rows)\n", prepared.experiment.data.path,
                prepared.schema.train_rows, prepared.shard_files(), prepared.manifest.rows(Split::valid));
     fmt::print("search       {}\n", indented(text_of(prepared.plan)));
-    auto const at_once = trials_at_once(prepared);
-    fmt::print("strategy     {} on {} trainers{}, {} trials in flight{}\n", prepared.experiment.strategy.name,
-               prepared.trainers, groups_text(prepared), prepared.in_flight,
-               at_once > prepared.in_flight ? fmt::format(" (about {} with those whose results the search awaits)", at_once)
-                                            : "");
+    fmt::print("strategy     {} on {} trainers{}, {}\n", prepared.experiment.strategy.name, prepared.trainers,
+               groups_text(prepared), in_flight_text(prepared));
     fmt::print("run dir      {}\n", prepared.experiment.run.dir);
     if (!prepared.decides)
         fmt::print("work         {}{} units{}; the longest trial costs {:.2f} times the shortest\n",

@@ -12,7 +12,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::size_t k_most_rows = 100, k_most_pairs = 15, k_most_drawn = 50, k_texts_in_cells = 20, k_most_targets = 8,
+constexpr std::size_t k_most_class_rows = 100, k_most_pairs = 15, k_most_drawn = 50, k_texts_in_cells = 20, k_most_targets = 8,
                       k_most_spots = 1000, k_whole_matrix = 10;
 
 std::string name_cell(std::string_view name) { return fmt::format("<td>{}</td>", escaped(cut_text(name, 60))); }
@@ -37,14 +37,14 @@ std::string table_of(std::vector<std::string_view> const& names, std::size_t num
 std::string classes_table(std::vector<FoundErrors::Class> const& classes, std::string_view what) {
     if (classes.empty()) return "";
     std::string rows;
-    for (std::size_t i = 0; i < std::min(classes.size(), k_most_rows); ++i) {
+    for (std::size_t i = 0; i < std::min(classes.size(), k_most_class_rows); ++i) {
         auto const& each = classes[i];
         rows += "<tr>" + name_cell(each.name) + fmt::format("<td class=\"n\" data-v=\"{0:.0f}\">{0:.0f}</td>", each.rows) +
                 score_cell(each.precision()) + score_cell(each.recall()) + score_cell(each.f1()) + "</tr>";
     }
     auto const out = table_of({what, "rows", "precision", "recall", "F1"}, 1, rows);
-    if (classes.size() <= k_most_rows) return out;
-    return out + note(fmt::format("{} of {} are here; best/validation.json has all.", k_most_rows, classes.size()));
+    if (classes.size() <= k_most_class_rows) return out;
+    return out + note(fmt::format("{} of {} are here; best/validation.json has all.", k_most_class_rows, classes.size()));
 }
 
 std::string confused_table(std::vector<FoundErrors::Pair> const& pairs) {
