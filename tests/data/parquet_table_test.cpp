@@ -48,7 +48,7 @@ TEST(ParquetTable, a_silent_program_is_killed) {
     Stand stand("echo some > \"$5\"\nexec sleep 1000\n");
     stand.wishes.silent_s = 0.05;
     EXPECT_EQ(stand.error(),
-              "t.parquet: is a Parquet file, and python3 wrote nothing for 0.05 s, and was killed; "
+              "t.parquet: is a Parquet file, and python3 wrote nothing for 0.05 s (it was killed); "
               "try again, or save the table as CSV text");
 }
 

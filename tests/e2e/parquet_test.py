@@ -238,8 +238,14 @@ class Tables(ParquetCase):
         self.write_table(columns=columns)
         data = (self.cwd / "t.parquet").read_bytes()
         (self.cwd / "t.parquet.gz").write_bytes(gzip.compress(data))
+        (self.cwd / "-\udcf6\n.parquet").write_bytes(data)
         seen = set()
-        for args in (["t.parquet"], ["t.parquet.gz"], ["t.parquet", "--encoding", "latin-1", "--delimiter", ";"]):
+        for args in (
+            ["t.parquet"],
+            ["./-\udcf6\n.parquet"],
+            ["t.parquet.gz"],
+            ["t.parquet", "--encoding", "latin-1", "--delimiter", ";"],
+        ):
             _, rows = self.imported_rows(*args)
             seen.add(str([(row.features.tolist(), int(row.label)) for row in rows]))
             (self.cwd / "out").rename(self.cwd / f"out{len(list(self.cwd.iterdir()))}")

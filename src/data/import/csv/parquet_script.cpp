@@ -159,9 +159,17 @@ def convert(file):
     tell(by=BY, rows=rows, columns=[column.told() for column in columns])
 
 
+def source():
+    try:
+        SOURCE.encode()
+        return SOURCE
+    except UnicodeEncodeError:  # pyarrow opens only names that are UTF-8
+        return open(SOURCE, "rb")
+
+
 try:
     # buffer_size: a column of a large row group is not read as a whole.
-    convert(pyarrow.parquet.ParquetFile(SOURCE, buffer_size=1 << 20, coerce_int96_timestamp_unit="us"))
+    convert(pyarrow.parquet.ParquetFile(source(), buffer_size=1 << 20, coerce_int96_timestamp_unit="us"))
 except Exception as error:
     lines = str(error).splitlines() or [type(error).__name__]
     tell(full=isinstance(error, OSError) and error.errno == errno.ENOSPC, problem="cannot be read: " + lines[0][:300], by=BY)

@@ -161,7 +161,7 @@ ParquetTable parquet_to_csv(fs::path const& source, fs::path const& out, Parquet
                                    [&] { return watch.give_up(); });
     watch.rethrow();
     if (watch.silent())
-        throw DataError(refusal(source, fmt::format("{} wrote nothing for {:g} s, and was killed", python, wishes.silent_s),
+        throw DataError(refusal(source, fmt::format("{} wrote nothing for {:g} s (it was killed)", python, wishes.silent_s),
                                 "try again, or save the table as CSV text"));
     auto const last = last_line(text_of(log_path));
     if (!problem.empty()) fail(source, python, problem + (last.empty() ? "" : ": ") + last);
