@@ -45,7 +45,9 @@ Keys operator+(Keys keys, Keys const& more) {
 std::vector<ProcedureTraits> make_procedures() {
     Keys const counted{"trials", "start_with", "start_from", "patience"};
     Keys const stepwise = counted + Keys{"min_epochs", "max_epochs"};
-    Keys const halving = stepwise + Keys{"eta"};
+    Keys const halving = stepwise + Keys{"eta"}, ruled = halving + Keys{"sampler"},
+               watched = stepwise + Keys{"sampler", "min_trials"};
+    auto const grows = MoreTrials::in_stages;
     std::vector<std::string> const any{"random", "sobol", "tpe", "grid", "manual"};
     std::vector<std::string> const at_once{"random", "sobol", "grid", "manual"};  // a population precedes its first result
     return {
@@ -55,15 +57,21 @@ std::vector<ProcedureTraits> make_procedures() {
         {.name = "tpe", .samplers = {"tpe"}, .keys = counted, .more_trials = MoreTrials::if_undisturbed},
         {.name = "manual", .samplers = {"manual"}, .keys = {"start_from", "patience"}},
         {.name = "ablation", .samplers = {"ablation"}, .keys = {"patience"}},
-        {.name = "successive_halving",
+        {.name = "successive_halving", .samplers = any, .keys = ruled, .has_rule = true, .rungs_wait = true},
+        {.name = "hyperband",
          .samplers = any,
-         .keys = halving + Keys{"sampler"},
+         .keys = ruled,
          .has_rule = true,
-         .rungs_wait = true},
-        {.name = "hyperband", .samplers = any, .keys = halving + Keys{"sampler"}, .has_rule = true, .ends_by_itself = true},
-        {.name = "bohb", .samplers = {"tpe"}, .keys = halving, .has_rule = true, .ends_by_itself = true},
-        {.name = "asha", .samplers = any, .keys = halving + Keys{"sampler", "variant"}, .has_rule = true},
-        {.name = "median", .samplers = any, .keys = stepwise + Keys{"sampler", "min_trials"}, .has_rule = true},
+         .ends_by_itself = true,
+         .more_trials = grows},
+        {.name = "bohb",
+         .samplers = {"tpe"},
+         .keys = halving,
+         .has_rule = true,
+         .ends_by_itself = true,
+         .more_trials = grows},
+        {.name = "asha", .samplers = any, .keys = ruled + Keys{"variant"}, .has_rule = true, .more_trials = grows},
+        {.name = "median", .samplers = any, .keys = watched, .has_rule = true, .more_trials = grows},
         {.name = "pbt",
          .samplers = at_once,
          .keys = {"sampler", "start_with", "start_from", "max_epochs", "population", "interval", "quantile", "resample",

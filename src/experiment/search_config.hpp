@@ -2,6 +2,7 @@
 // The section `search` of an experiment: the comment beside a field is its manual; docs/search.md gives advice.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,8 +65,9 @@ struct SearchConfig {
     // training shards is held out for validation. 1: off; at most one part for each shard. Not available with pbt.
     int folds = 1;
     std::vector<Constraint> subject_to;  // {"parameters": {"below": 1e6}}: other configurations are not tried
-    std::vector<std::string>
-        pareto;  // two of: a metric, parameters, state_mb, flops_per_row, train_s: the summary lists the front
+    // Two of: a metric, parameters, state_mb, flops_per_row, train_s. The summary lists the front.
+    std::vector<std::string> pareto;
+    std::map<std::string, Mode> own_modes;  // of the metrics of the user's own in `pareto`, as the model says
     std::optional<std::int64_t> trials;     // how many, at most a million; hyperband: iterations until so many have started,
                                             // one iteration unless given; grid, manual, ablation: all they list
     std::optional<std::int64_t> in_flight;  // trials in training at once; default 2 x shards, or min(all, 4 x trainers) if

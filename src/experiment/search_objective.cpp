@@ -69,35 +69,39 @@ void read_constraints(ObjectReader& reader, SearchConfig& out) {
     }
 }
 
-void read_pareto(ObjectReader& reader, SearchConfig& out) {
+void read_pareto(ObjectReader& reader, OwnMetrics own, SearchConfig& out) {
     auto known = metric_names();
     for (auto& name : measure_names()) known.push_back(std::move(name));
     known.emplace_back("train_s");
     if (reader.watched())
-        reader.describe({"pareto", "Two measures to trade off; the summary lists the best compromises."},
-                        Json::object({{"type", "array"},
-                                      {"items", Json::object({{"enum", Json(known)}})},
-                                      {"minItems", 2},
-                                      {"maxItems", 2},
-                                      {"uniqueItems", true}}));
+        reader.describe(
+            {"pareto", "Two measures to trade off; the summary lists the best compromises."},
+            Json::object({{"type", "array"},
+                          {"items", Json::object({{"anyOf", Json::Array{Json::object({{"enum", Json(known)}}),
+                                                                        Json::object({{"pattern", "^val_[a-z0-9_]+$"}})}}})},
+                          {"minItems", 2},
+                          {"maxItems", 2},
+                          {"uniqueItems", true}}));
     reader.read("pareto", out.pareto);
     auto const* given = reader.take("pareto");
     if (given == nullptr || !given->is_array()) return;
     for (auto const& name : out.pareto)
-        if (auto const refused = one_of(known)(name); !refused.empty()) return reader.problem("pareto", refused);
+        if (auto const refused = one_of(known)(name);
+            !refused.empty() && !(own == OwnMetrics::possible && may_be_own_metric(name)))
+            return reader.problem("pareto", refused);
     if (out.pareto.size() != 2 || out.pareto[0] == out.pareto[1])
         reader.problem("pareto", R"(expected two different names, for example ["val_accuracy", "parameters"])");
 }
 
 }  // namespace
 
-void read_objectives(ObjectReader& reader, std::string const& procedure, SearchConfig& out) {
+void read_objectives(ObjectReader& reader, std::string const& procedure, OwnMetrics own, SearchConfig& out) {
     constexpr std::array<Name<Objective>, 2> objectives{{{"last", Objective::last}, {"best", Objective::best}}};
     read_name(reader, {"objective", "Trials are compared by the metric of the last epoch, or of the best epoch so far."},
               objectives, out.objective);
     read_copies(reader, procedure, out);
     read_constraints(reader, out);
-    read_pareto(reader, out);
+    read_pareto(reader, own, out);
 }
 
 }  // namespace hopscotch

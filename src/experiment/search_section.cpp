@@ -183,7 +183,7 @@ SearchConfig read_search(ObjectReader reader, OwnMetrics own_metrics) {
     auto const procedure = read_procedure(reader, out.procedure);
     auto const sampler = read_sampler(reader, procedure, out.sampler);
     read_metric(reader, own_metrics, out);
-    read_objectives(reader, procedure, out);
+    read_objectives(reader, procedure, own_metrics, out);
     read_budget(reader.child({"budget", "Limits that end the search early."}), procedure, out.budget);
     read_trials(reader, procedure, out);
     reader.read({"in_flight", "Trials in training at once; null: chosen from the numbers of shards, trainers and trials."},

@@ -20,7 +20,8 @@ namespace hopscotch {
 namespace {
 
 double value_of(TrialSummary const& trial, std::string_view name, std::map<TrialId, Measures> const& measures) {
-    if (is_metric(name)) return trial.tally.best ? metric_value(*trial.tally.best, name) : k_no_score;
+    if (is_metric(name) || may_be_own_metric(name))
+        return trial.tally.best ? metric_value(*trial.tally.best, name) : k_no_score;
     if (name == "train_s") return trial.tally.best ? trial.tally.train_s : k_no_score;
     auto const found = measures.find(trial.id);
     if (found == measures.end()) return k_no_score;
@@ -30,6 +31,7 @@ double value_of(TrialSummary const& trial, std::string_view name, std::map<Trial
 // The search's own mode for its metric; sizes and seconds are better when they are smaller.
 Mode mode_of(std::string const& name, SearchConfig const& search) {
     if (name == search.metric) return search.mode;
+    if (auto const own = search.own_modes.find(name); own != search.own_modes.end()) return own->second;
     return is_metric(name) ? natural_mode(name) : Mode::min;
 }
 

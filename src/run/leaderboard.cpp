@@ -158,7 +158,12 @@ std::string leaderboard(Summary const& summary, int columns) {
         "\n";
     for (std::size_t i = 0; i < std::min(trials.size(), k_leaderboard_rows); ++i)
         out += with_config(row(i + 1, *trials[i], summary, second), trials[i]->assignment, width);
-    out += rest_of(trials.size(), summary.trials.size() - trials.size(), fmt::format("a finite {}", summary.metric));
+    auto const no_epoch = static_cast<std::size_t>(std::ranges::count_if(summary.trials, [](TrialSummary const& trial) {
+        return trial.tally.epochs == 0 && !trial.tally.failed;
+    }));
+    out +=
+        rest_of(trials.size(), summary.trials.size() - trials.size() - no_epoch, fmt::format("a finite {}", summary.metric));
+    if (no_epoch > 0) out += fmt::format("     {} without an epoch that has ended\n", no_epoch);
     return out + second_place(summary, trials) + worse_than_the_mean(trials);
 }
 

@@ -13,7 +13,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr int k_narrowest = 20, k_lowest = 4;
+constexpr int k_narrowest = 20, k_lowest = 4, k_columns_of_a_file = 120;
 
 struct CloseFile {
     static int null() { return -1; }
@@ -52,6 +52,7 @@ Terminal terminal_of(int fd) {
     bool const live = seen >= 0 && ::isatty(seen) == 1;
     Terminal out;
     if (live) out.kind = Terminal::Kind::live;
+    if (!live) out.columns = k_columns_of_a_file;
     measure(live ? seen : -1, out);
     return out;
 }

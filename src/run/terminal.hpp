@@ -7,7 +7,7 @@ namespace hopscotch {
 
 struct Terminal {
     enum class Kind { live, plain } kind = Kind::plain;  // live: lines may be redrawn
-    int columns = 80;                                    // the window's, else $COLUMNS, else 80
+    int columns = 80;                                    // the window's, else $COLUMNS, else 80, or 120 of a file
     int rows = 24;                                       // the window's, else 24
 };
 

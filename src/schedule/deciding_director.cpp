@@ -195,6 +195,12 @@ void DecidingDirector::end_paused() {
         if (!timeline_.run(trial).end) stop(trial, finish.empty() ? search_.why_not_resumed() : finish);
 }
 
+bool DecidingDirector::grow() {
+    if (!timeline_.finish_reason().empty() || !search_.grow()) return false;
+    nothing_now_ = false;
+    return true;
+}
+
 // The search hears of the failure now; of a paused trial it hears when it would take the trial up (NumberedSearch).
 void DecidingDirector::fail(TrialId trial) {
     auto const& run = timeline_.run(trial);

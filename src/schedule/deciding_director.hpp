@@ -24,6 +24,7 @@ public:
     void run_on(TrialId trial) override;
     void hear(LapId lap) override;
     void end_paused() override;
+    bool grow() override;
     bool paused(TrialId trial) const override { return paused_.contains(trial); }
     void fail(TrialId trial) override;
     void finish() override {}  // at the next fill(), and at each trial's next decision

@@ -24,6 +24,7 @@ public:
     std::optional<Proposal> next() override;
     Verdict report(Report const& report) override;
     std::vector<Ended> take_ended() override;
+    bool grow() override { return search_->grow(); }
     bool finished() const override { return search_->finished(); }
     std::string why_not_resumed() const override { return search_->why_not_resumed(); }
     bool decides_nothing() const override { return search_->decides_nothing(); }

@@ -72,10 +72,10 @@ void OrderedDirector::advance() {
         auto const ended = clock.step();
         if (!ended && timeline_.running() > 0) return;  // by arrival, and nothing has arrived
         if (!ended) {
-            director_
-                ->end_paused();  // No trial runs, all is told, and the search starts nothing. It is pure: it never will.
+            // No trial runs, all is told, and the search starts nothing. It is pure: it never will in this stage.
+            director_->end_paused();
             begin_clones();
-            over_ = timeline_.running() == 0;
+            over_ = timeline_.running() == 0 && !director_->grow();
         } else {
             for (auto const& lap : *ended) lap_over(lap);
         }

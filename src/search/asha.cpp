@@ -61,6 +61,13 @@ public:
         return Asha::start(trial, wanted);
     }
     void close() override { closed_ = true; }
+    // The results stay in their rungs, and new trials compete with them.
+    void grow(std::int64_t most) override {
+        most_ = most;
+        closed_ = false;
+        for (auto& rung : rungs_)
+            for (auto& entry : rung) entry.rests = false;
+    }
     void fail(TrialId trial, History const& history) override {
         --pending_;
         Asha::fail(trial, history);

@@ -18,6 +18,12 @@ void Bracket::close() {
     halve_if_complete();
 }
 
+void Bracket::end() {
+    closed_ = true;
+    ready_.clear();
+    waiting_for_ = 0;
+}
+
 Rule::Resumption Bracket::resume() {
     auto const trial = ready_.front();
     ready_.pop_front();

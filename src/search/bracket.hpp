@@ -22,6 +22,8 @@ public:
     int start();   // one more trial; returns its first decision point
     void close();  // no more trials start: halve those that have
 
+    void end();  // no trial of this bracket goes on
+
     bool can_resume() const { return !ready_.empty(); }
     Rule::Resumption resume();
 

@@ -53,11 +53,12 @@ std::unique_ptr<Rule> make_no_rule(Experiment const& experiment) {
 int most_epochs(Experiment const& experiment) { return experiment.search.max_epochs.value_or(experiment.train.epochs); }
 
 CombinedSearch::CombinedSearch(std::unique_ptr<SearchInput const> input, std::unique_ptr<Sampler> sampler,
-                               std::unique_ptr<Rule> rule, std::optional<std::int64_t> most)
+                               std::unique_ptr<Rule> rule, std::optional<std::int64_t> most, std::deque<std::int64_t> later)
     : input_(std::move(input)),
       sampler_(std::move(sampler)),
       rule_(std::move(rule)),
       most_(most),
+      later_(std::move(later)),
       history_(input_->known),
       goal_(input_->experiment.search),
       listed_(sampler_->remaining(input_->known).has_value()) {}
@@ -197,6 +198,18 @@ void CombinedSearch::follow(TrialHistory& trial, Verdict const& verdict) {
 void CombinedSearch::close() {
     closed_ = true;
     rule_->close();
+}
+
+bool CombinedSearch::grow() {
+    if (later_.empty()) return false;
+    require(running_ == 0, fmt::format("a search gets more trials while {} are in training", running_));
+    most_ = later_.front();
+    later_.pop_front();
+    history_.end_paused();
+    closed_ = false;
+    rule_->grow(*most_);
+    if (std::ssize(history_.trials()) >= *most_) close();
+    return true;
 }
 
 void CombinedSearch::grant(int epochs) {

@@ -3,6 +3,7 @@
 // This class does the book-keeping that all procedures share: ids, start_with, limits, duplicates, failures, budgets. When a
 // budget is used up, no trial starts any more, and a trial in training goes on to its next decision.
 #pragma once
+#include <deque>
 #include <memory>
 
 #include "search/goal.hpp"
@@ -23,13 +24,15 @@ struct SearchInput {
 class CombinedSearch : public Search {
 public:
     // most: configurations in all; none: until the rule wants no more or the sampler has no more.
+    // later: likewise, of each further stage.
     CombinedSearch(std::unique_ptr<SearchInput const> input, std::unique_ptr<Sampler> sampler, std::unique_ptr<Rule> rule,
-                   std::optional<std::int64_t> most);
+                   std::optional<std::int64_t> most, std::deque<std::int64_t> later = {});
 
     std::optional<Proposal> next() override;
     Verdict report(Report const& report) override;
     bool finished() const override;
     bool decides_nothing() const override { return !rule_->decides() && !sampler_->learns(); }
+    bool grow() override;
     bool clones() const override { return rule_->clones(); }
     std::string why_not_resumed() const override;
 
@@ -48,6 +51,7 @@ private:
     std::unique_ptr<Sampler> sampler_;
     std::unique_ptr<Rule> rule_;
     std::optional<std::int64_t> most_;
+    std::deque<std::int64_t> later_;
     History history_;
     Goal goal_;
     std::int64_t running_ = 0, granted_epochs_ = 0;

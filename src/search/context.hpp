@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inputs of a search besides its experiment.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -16,6 +17,8 @@ using Measure = std::function<Measures(Assignment const&)>;
 struct SearchContext {
     std::vector<PastTrial> past = {};  // search.start_from; trials that the space could not propose are ignored
     Measure measure = {};              // of a configuration; needed for search.subject_to
+    // search.trials of then, if the run got more: one stage each, and a last one (Search::grow).
+    std::vector<std::int64_t> stages = {};
 };
 
 }  // namespace hopscotch

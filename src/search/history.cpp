@@ -43,6 +43,11 @@ void History::add_loss(TrialHistory& trial, double loss) {
     ++reached_[losses.size() - 1];
 }
 
+void History::end_paused() {
+    for (auto& trial : trials_)
+        if (trial.state == TrialHistory::State::paused) trial.state = TrialHistory::State::ended;
+}
+
 std::size_t History::reached(int epochs) const {
     require(epochs >= 1, "there is no loss before the first epoch");
     return static_cast<std::size_t>(epochs) <= reached_.size() ? reached_[static_cast<std::size_t>(epochs) - 1] : 0;

@@ -36,6 +36,7 @@ public:
     void add(Assignment assignment, int until_epoch);
     void add_past(PastTrial past);  // before any other
     void add_loss(TrialId trial, double loss);
+    void end_paused();
     void refuse(Assignment const& assignment) { seen_.insert(key_of(assignment)); }  // never to be proposed
 
     bool has_seen(Assignment const& assignment) const { return seen_.contains(key_of(assignment)); }

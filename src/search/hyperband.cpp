@@ -39,6 +39,11 @@ public:
         closed_ = true;
         for (auto& each : brackets_) each.close();
     }
+    // Brackets do not depend on each other: new trials open further ones.
+    void grow(std::int64_t) override {
+        closed_ = false;
+        for (auto& each : brackets_) each.end();
+    }
 
     bool pauses() const override { return true; }
     bool can_resume() const override {

@@ -139,7 +139,8 @@ void count_adaptive(Experiment const& experiment, SearchContext const& context, 
                           limit,
                           longest,
                           {search.eta, search.min_epochs, longest},
-                          limit.at_most(limit.epochs.value_or(limit.there))};
+                          limit.at_most(limit.epochs.value_or(limit.there)),
+                          context.stages};
     procedure_named(search.procedure).count(input, plan);
 }
 
@@ -167,7 +168,7 @@ void count_halving(PlanInput const& input, SearchPlan& plan) {
 
 // Bracket by bracket, until there are no more configurations; one iteration if nothing else ends it.
 void count_hyperband(PlanInput const& input, SearchPlan& plan) {
-    auto const& [experiment, limit, longest, halving, many] = input;
+    auto const& [experiment, limit, longest, halving, many, stages] = input;
     plan.brackets = hyperband_table(halving);
     auto const most = limit.at_most(limit.there);
     std::int64_t epochs = 0;
@@ -175,7 +176,9 @@ void count_hyperband(PlanInput const& input, SearchPlan& plan) {
         // A trial more than the budget at most: it goes on to its next decision.
         if (limit.epochs ? epochs >= *limit.epochs + longest : !limit.trials && i == plan.brackets.size()) break;
         auto const& table = plan.brackets[i % plan.brackets.size()];
-        auto const trials = std::min(table.front().trials, most - plan.trials);
+        auto const stage = std::ranges::upper_bound(stages, plan.trials);  // its last bracket was cut short
+        auto const end = stage == stages.end() ? most : std::min(*stage, most);
+        auto const trials = std::min(table.front().trials, end - plan.trials);
         plan.iterations = static_cast<std::int64_t>(i / plan.brackets.size()) + 1;
         plan.trials += trials;
         epochs += epochs_of(bracket_of(trials, static_cast<int>(table.size()) - 1, halving));
@@ -190,6 +193,7 @@ void count_asha(PlanInput const& input, SearchPlan& plan) {
     if (input.experiment.search.variant == AshaVariant::stop) return count_trials_at_most(input, plan);
     count_bracket(asha_table(input.many, input.halving), plan);
     plan.most = most_of_asha(input.many, input.halving);
+    if (!input.stages.empty()) plan.least = 0;  // trials of an earlier stage are not promoted any more
 }
 
 void count_population(PlanInput const& input, SearchPlan& plan) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "experiment/config.hpp"
 #include "search/plan.hpp"
@@ -24,6 +25,7 @@ struct PlanInput {
     int longest = 1;  // epochs of any trial
     Halving halving;
     std::int64_t many = 0;  // trials, if a trial has one epoch at least
+    std::vector<std::int64_t> const& stages;
 };
 
 void count_trials(PlanInput const& input, SearchPlan& plan);          // all train to their end

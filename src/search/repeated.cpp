@@ -166,6 +166,14 @@ void RepeatedSearch::end_group(std::size_t number, std::string const& why) {
     }
 }
 
+bool RepeatedSearch::grow() {
+    if (!inner_->grow()) return false;
+    for (auto& group : groups_)
+        for (auto& copy : group.copies)
+            if (copy.state == Copy::State::waiting) copy.state = Copy::State::ended;
+    return true;
+}
+
 bool RepeatedSearch::finished() const {
     if (!resumes_.empty() || has_copies_to_start() || !inner_->finished()) return false;
     return decides_nothing() || undecided_ == 0;

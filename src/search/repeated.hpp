@@ -30,6 +30,7 @@ public:
     Verdict report(Report const& report) override;
     bool finished() const override;
     std::vector<Ended> take_ended() override { return std::exchange(ended_, {}); }
+    bool grow() override;
     std::string why_not_resumed() const override { return inner_->why_not_resumed(); }
     bool decides_nothing() const override { return inner_->decides_nothing(); }
 

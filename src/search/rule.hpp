@@ -2,6 +2,7 @@
 // A rule decides which trials go on, and for how many epochs. It is one half of a procedure; the other half is the sampler.
 // A rule hears of trials that start, reach a decision point or fail. It may pause trials and resume them.
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -27,6 +28,9 @@ public:
     virtual int start(TrialId trial, int wanted) = 0;
     // No further trial will start: no configuration is left, or there are enough trials.
     virtual void close() {}
+
+    // More trials may start after close(): `most` in all. No trial runs, and the paused ones have ended.
+    virtual void grow(std::int64_t /*most*/) {}
 
     virtual bool pauses() const { return false; }                        // resume() may return a trial later
     virtual bool can_resume() const { return false; }                    // ... and would now

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 
 #include "core/error.hpp"
 #include "experiment/procedures.hpp"
@@ -17,10 +18,10 @@ namespace {
 
 using Most = std::optional<std::int64_t>;
 
-// The smallest of what the experiment wants, its budget allows and a list holds.
-Most most_trials(SearchInput const& input, Sampler const& sampler) {
+// The smallest of what is wanted, the budget allows and a list holds.
+Most most_trials(SearchInput const& input, Sampler const& sampler, Most wanted) {
     auto const& search = input.experiment.search;
-    auto out = search.trials;
+    auto out = wanted;
     if (auto const& budget = search.budget.trials) out = std::min(out.value_or(*budget), *budget);
     if (auto const remaining = sampler.remaining(input.known)) {
         auto const all =
@@ -28,6 +29,16 @@ Most most_trials(SearchInput const& input, Sampler const& sampler) {
         out = std::min(out.value_or(all), all);
     }
     return out;
+}
+
+// Of the first stage; later: of the others.
+Most first_stage(SearchInput const& input, Sampler const& sampler, std::vector<std::int64_t> const& stages,
+                 std::deque<std::int64_t>& later) {
+    std::vector<Most> wanted(stages.begin(), stages.end());
+    wanted.push_back(input.experiment.search.trials);
+    for (std::size_t i = 1; i < wanted.size(); ++i)
+        if (auto const most = most_trials(input, sampler, wanted[i])) later.push_back(*most);
+    return most_trials(input, sampler, wanted.front());
 }
 
 // What failed stays the worst.
@@ -61,12 +72,14 @@ std::unique_ptr<Search> make_search(Experiment const& experiment, SearchContext 
     auto const& procedure = procedure_named(search.procedure);
     auto const& traits = procedure_traits(search.procedure);
     auto sampler = sampler_named(search.sampler).make(input->experiment, input->space);
-    auto const most = most_trials(*input, *sampler);
+    std::deque<std::int64_t> later;
+    auto const most = first_stage(*input, *sampler, context.stages, later);
     if (!most && !search.budget.epochs && !traits.ends_by_itself)
         throw ConfigError(
             fmt::format("/search/trials: missing (required); say how many configurations {} should try", search.procedure));
     auto rule = procedure.rule(*input, most);
-    auto combined = std::make_unique<CombinedSearch>(std::move(input), std::move(sampler), std::move(rule), most);
+    auto combined =
+        std::make_unique<CombinedSearch>(std::move(input), std::move(sampler), std::move(rule), most, std::move(later));
     if (search.copies() == 1) return combined;
     RepeatedSearch::LastEpoch last_epoch;
     if (traits.has_rule)

@@ -69,6 +69,10 @@ public:
     };
     virtual std::vector<Ended> take_ended() { return {}; }
 
+    // Called once no trial runs or is paused, and next() proposes none: opens the next stage of a run that got more trials.
+    // Trials that were paused have ended. False: there is none.
+    virtual bool grow() { return false; }
+
     // Once finished: why the trials that are still paused were not resumed.
     virtual std::string why_not_resumed() const { return "never promoted"; }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that get more trials with --resume --set search.trials: as if all trials had been there from the start."""
+"""Runs that get more trials with --resume --set search.trials. Without a rule: as if all had been there from the start."""
 
 import signal
 import unittest
@@ -83,13 +83,84 @@ class Extension(Disturbed):
             "  search.trials: was 3, is 2 (a run keeps its trials; resume it with --set search.trials=3)",
             *("run", "e.json", "--resume", "--set", "search.trials=2", "--set", "train.epochs=3"),
         )
-        self.write(few("rungs", procedure="asha", max_epochs=2))
+        self.write(few("rungs", procedure="successive_halving", max_epochs=2))
         self.succeed("--quiet", "--trainers", "2")
         self.refuse(
-            head.replace("out:", "rungs:", 1) + "  search.trials: was 3, is 4 (what asha decides depends on the number of "
-            "trials; only random, sobol, tpe can get more)",
+            head.replace("out:", "rungs:", 1) + "  search.trials: was 3, is 4 (what successive_halving decides depends on "
+            "the number of trials; random, sobol, tpe, hyperband, bohb, asha, median can get more, and a new run can go on "
+            "from this one with search.start_from)",
             *("run", "e.json", "--resume", "--set", "search.trials=4"),
         )
+
+
+class Rungs(Disturbed):
+    """Runs with a rule: first the trials of then to their end, then the new ones beside their results."""
+
+    def document(self, folder, **search):
+        document = few(folder, 9, eta=2, **search)
+        document["train"] = {**TRAIN, "epochs": 4}
+        return document
+
+    def job(self, *args, fault=None):
+        env = {"HOPSCOTCH_FAULT": fault} if fault else None
+        code, out, err = self.run_hopscotch(*args, "--quiet", env=env)
+        self.assertEqual(code, -signal.SIGKILL if fault else 0, err + out)
+
+    def grow(self, folder, trials, trainers="2", fault=None):
+        self.job("resume", folder, "--set", f"search.trials={trials}", "--trainers", trainers, fault=fault)
+
+    def decisions(self, folder):
+        keys = ("kind", "trial", "epoch", "until_epoch", "why")
+        return [[line.get(key) for key in keys] for line in self.journal(folder) if line["event"] == "decision"]
+
+    def undisturbed_growth(self, **search):
+        """In the folder calm. Returns the outcome."""
+        self.write(self.document("calm", **search), "calm.json")
+        self.job("run", "calm.json", "--overwrite", "--trainers", "1")
+        old, decided = self.results("calm")[2], self.decisions("calm")
+        copies = search.get("repeats", 1)
+        self.assertEqual(len(old), 9 * copies)
+        self.grow("calm", 18, "1")
+        self.assertEqual(self.decisions("calm")[: len(decided)], decided)
+        status, _, trials, _ = self.results("calm")
+        self.assertEqual((status, len(trials), trials[: len(old)]), ("finished", 18 * copies, old))
+        return self.outcome("calm")
+
+    def expect_replay(self, folder):
+        code, out, err = self.run_hopscotch("replay", folder)
+        self.assertEqual((code, err), (0, ""), out)
+
+    def test_killed_in_every_stage(self):
+        for search in ({"procedure": "asha"}, {"procedure": "hyperband"}, {"procedure": "asha", "repeats": 2}):
+            with self.subTest(search=search):
+                self.write(self.document("out", **search))
+                self.job("run", "e.json", "--overwrite", "--trainers", "2", fault="lap.record:5:kill")
+                expected = self.undisturbed_growth(**search)
+                if "repeats" not in search:  # else it gets more before its first stage has ended
+                    self.job("resume", "out", "--trainers", "3")
+                self.grow("out", 18, "3", fault="lap.record:5:kill")
+                self.job("resume", "out", "--trainers", "2")
+                self.assertEqual(self.outcome("out"), expected)
+                self.assertEqual(self.decisions("out"), self.decisions("calm"))
+                self.expect_replay("out")
+
+    def test_old_and_new_results_share_the_rungs(self):
+        self.undisturbed_growth(procedure="asha")
+        old = self.results("calm")[2]
+        self.grow("calm", 20)
+        self.assertEqual(self.results("calm")[2][:18], old)
+        first = [each for each in self.decisions("calm") if each[2] == 0 and each[4] and each[4].startswith("rung 0")]
+        self.assertEqual(len(first), 20)
+        for place, (_, _, _, _, why) in enumerate(first, 1):
+            self.assertRegex(why, rf"^rung 0 \(1 epoch\): rank \d+ of {place}, ")
+        code, out, err = self.run_hopscotch("report", "calm")
+        self.assertEqual(code, 0, err + out)
+        page = (self.cwd / "calm/report.html").read_text()
+        self.assertIn('<td class="n">1</td><td class="n">20</td>', page, "the table of rungs")
+        stored = strict_json((self.cwd / "calm/experiment.json").read_text())
+        self.assertEqual(stored["extended"], [9, 18])
+        code, out, err = self.run_hopscotch("resume", "calm", "--dry-run", "--set", "search.trials=30", "--trainers", "2")
+        self.assertEqual(code, 0, err + out)
 
 
 if __name__ == "__main__":

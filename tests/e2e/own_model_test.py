@@ -2,6 +2,7 @@
 """Networks of the user's own in the real binary: a plug-in and a TorchScript file, and the installed package that plug-ins
 are built with."""
 
+import csv
 import json
 import os
 import pathlib
@@ -107,6 +108,35 @@ class OwnModel(Case):
         self.assertEqual([trial["status"] for trial in trials], ["finished", "failed", "failed"])
         self.assertEqual(trials[0]["best"]["val_answer"], good["best"]["val_answer"])
         self.assertIn(f", answer {good['best']['val_answer']:.4f}", said)
+
+    def test_own_metrics_beside_others(self):
+        """In a Pareto front, and of the mean answer of several trials."""
+        search = {"procedure": "grid", "metric": "val_accuracy", "pareto": ["val_worst_class", "val_loss"]}
+        self.write(experiment(model=PLUGIN, search=search, space={"train.optimizer.lr": [0.02, 0.05, 0.1]}))
+        self.succeed("--quiet", "--trainers", "2")
+        summary = self.summary()
+        values = [(t["best"]["val_worst_class"], t["best"]["val_loss"]) for t in summary["trials"]]
+        front = {
+            t
+            for t, (worst, loss) in enumerate(values)
+            if not any(w >= worst and v <= loss and (w, v) != (worst, loss) for w, v in values)
+        }
+        self.assertEqual(set(summary["pareto"]["trials"]), front)
+        args = ("--split", "valid", "--ensemble", "3", "--out", "p.csv", "--allow-code")
+        code, said, err = self.run_hopscotch("predict", "out", "digits", *args)
+        self.assertEqual(code, 0, err)
+        with open(self.cwd / "p.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        worst = min(
+            sum(row["prediction"] == c for row in rows if row["label"] == c) / sum(row["label"] == c for row in rows)
+            for c in map(str, range(10))
+        )
+        self.assertIn(f", worst_class {worst:.4f}", said)
+        self.write(experiment(model=PLUGIN, search={**search, "pareto": ["val_worst", "val_loss"]}))
+        self.assertRegex(
+            self.run_hopscotch("run", "e.json", "--overwrite")[2],
+            r'/search/pareto: metric "val_worst" is unknown \(known: .*; of net.so: val_worst_class\)',
+        )
 
     def test_torchscript(self):
         hashes = self.ran(SCRIPT, "mpi", np=3)

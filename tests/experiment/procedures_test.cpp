@@ -22,7 +22,9 @@ TEST(Procedures, RowsFitEachOther) {
         EXPECT_EQ(has_key(row, "max_epochs"), row.has_rule) << row.name;
         EXPECT_TRUE(row.has_rule || row.samplers.front() == row.name) << row.name;
         bool const draws_alone = has_key(row, "trials") && !row.has_rule && !sampler_traits(row.samplers.front()).is_list();
-        EXPECT_TRUE(row.more_trials == MoreTrials::never || draws_alone) << row.name;
+        bool const staged = row.more_trials == MoreTrials::in_stages;
+        EXPECT_TRUE(row.more_trials == MoreTrials::never || draws_alone || staged) << row.name;
+        EXPECT_TRUE(!staged || (row.has_rule && has_key(row, "trials") && !row.rungs_wait)) << row.name;
     }
 }
 

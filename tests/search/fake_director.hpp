@@ -59,7 +59,7 @@ public:
     }
     std::size_t clones() const { return clones_; }
 
-private:
+protected:
     void fail(std::string const& what) {
         broken_ = true;
         ADD_FAILURE() << what;

@@ -174,11 +174,15 @@ void Ensemble::evaluate(ShardSource& source, Shard const& answers, Evaluation& i
     for (std::int64_t batch = 0; batch < batches(answers.rows); ++batch) {
         auto const outputs = predict(source, batch);
         auto const rows = outputs.size() / width;
-        if (has_labels(manifest().task))
-            into.add_labels(outputs, std::span(answers.labels).subspan(row, rows));
+        bool const labelled = has_labels(manifest().task);
+        auto const labels = labelled ? std::span(answers.labels).subspan(row, rows) : std::span<std::int64_t const>();
+        auto const targets =
+            labelled ? std::span<float const>() : std::span(answers.targets).subspan(row * width, rows * width);
+        if (labelled)
+            into.add_labels(outputs, labels);
         else
-            into.add_targets(outputs, std::span(answers.targets).subspan(row * width, outputs.size()),
-                             target_loss(config().train, manifest().target_stddev));
+            into.add_targets(outputs, targets, target_loss(config().train, manifest().target_stddev));
+        members_.front().model.evaluation->add_own(outputs, labels, targets, into);
         row += rows;
     }
 }

@@ -41,7 +41,7 @@ public:
 
     // Adds the scores of a whole shard.
     void evaluate(ShardSource& source, Shard const& answers, Evaluation& into);
-    ValidationScores scores(Evaluation const& sums) const;  // several members: without metrics of the user's own
+    ValidationScores scores(Evaluation const& sums) const;
 
 private:
     std::vector<TrainedTrial> members_;

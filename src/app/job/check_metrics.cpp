@@ -79,29 +79,38 @@ void check_metric(Experiment const& experiment, Manifest const& manifest, std::s
 
 }  // namespace
 
-void check_own_metric(Experiment& experiment, Manifest const& manifest, Problems& problems) {
-    auto const& name = experiment.search.metric;
-    if (is_metric(name)) return;
+void check_own_metrics(Experiment& experiment, Manifest const& manifest, Problems& problems) {
+    std::vector<std::pair<std::string, std::string>> asked;  // key of search, name
+    if (auto const& name = experiment.search.metric; !is_metric(name)) asked.emplace_back("metric", name);
+    for (auto const& name : experiment.search.pareto)
+        if (may_be_own_metric(name)) asked.emplace_back("pareto", name);
+    if (asked.empty()) return;
     auto const model = first_model(experiment);
     auto const schema = schema_of(manifest);
     Problems refused("");
     check_model(model, schema, refused);
     if (!refused.empty()) return;
+    auto const own = own_metrics(model, schema);
     std::vector<std::string> names;
-    for (auto const& own : own_metrics(model, schema)) {
-        if (own.name == name) return default_mode(experiment, own.mode);
-        names.push_back(own.name);
+    for (auto const& each : own) names.push_back(each.name);
+    for (auto const& [key, name] : asked) {
+        auto const found = std::ranges::find(own, name, &OwnMetricName::name);
+        if (found == own.end())
+            complain_of(experiment, key,
+                        fmt::format("metric \"{}\" is unknown (known: {}; of {}: {})", name, fmt::join(metric_names(), ", "),
+                                    model.file, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))),
+                        problems);
+        else if (key == "metric")
+            default_mode(experiment, found->mode);
+        else
+            experiment.search.own_modes[name] = found->mode;
     }
-    complain_of(experiment, "metric",
-                fmt::format("metric \"{}\" is unknown (known: {}; of {}: {})", name, fmt::join(metric_names(), ", "),
-                            model.file, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))),
-                problems);
 }
 
 void check_metrics(Experiment const& experiment, Manifest const& manifest, Problems& problems) {
     check_metric(experiment, manifest, "metric", experiment.search.metric, problems);
     for (auto const& name : experiment.search.pareto)
-        if (is_metric(name)) check_metric(experiment, manifest, "pareto", name, problems);
+        if (is_metric(name) || may_be_own_metric(name)) check_metric(experiment, manifest, "pareto", name, problems);
 }
 
 }  // namespace hopscotch

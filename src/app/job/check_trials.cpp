@@ -55,7 +55,7 @@ void refuse_with_all_problems(Experiment const& experiment, Problems& problems) 
         if (has_model && has_loss)
             check_model(TrialConfig{experiment.model, experiment.train, experiment.data}, schema_of(manifest), found);
         auto with_defaults = experiment;
-        if (found.empty() && sound("/search")) check_own_metric(with_defaults, manifest, problems);
+        if (found.empty() && sound("/search")) check_own_metrics(with_defaults, manifest, problems);
         for (auto const& [at, path, problem] : found.entries())
             if (path.starts_with("/model"))
                 problems.add(at.line != 0 ? at : place_of(path, experiment.document, {}), path, problem);

@@ -51,8 +51,10 @@ std::string why_not_more_trials(Json const& before, Experiment const& now, Journ
     auto const& search = now.search;
     auto const& traits = procedure_traits(search.procedure);
     if (traits.more_trials == MoreTrials::never)
-        return fmt::format("what {} decides depends on the number of trials; only {} can get more", search.procedure,
-                           fmt::join(extendable_procedures(), ", "));
+        return fmt::format(
+            "what {} decides depends on the number of trials; {} can get more, and a new run can go on from "
+            "this one with search.start_from",
+            search.procedure, fmt::join(extendable_procedures(), ", "));
     if (!before.is_integer() || !search.trials) return "it must be a number before and now";
     if (*search.trials < before.integer())
         return fmt::format("a run keeps its trials; resume it with --set search.trials={}", before.integer());
@@ -60,7 +62,7 @@ std::string why_not_more_trials(Json const& before, Experiment const& now, Journ
         return "search.budget.target and patience end the search by its results";
     auto const orders = orders_in(journal);
     if (auto why = why_not_after(orders); !why.empty()) return why;
-    if (traits.more_trials == MoreTrials::always) return "";
+    if (traits.more_trials != MoreTrials::if_undisturbed) return "";
     if (!orders.empty()) return fmt::format("after orders, {} would decide otherwise", search.procedure);
     if (stops_early(now)) return fmt::format("with train.early_stopping, {} would decide otherwise", search.procedure);
     return "";

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "app/job/earlier_jobs.hpp"
@@ -144,6 +145,13 @@ void plan_trials(PreparedRun& prepared, DirectorOptions& options) {
     options.plan = [&prepared, begun = options.begun](std::vector<TrialView> const& trials) {
         return plan_known_trials(prepared, trials, begun);
     };
+}
+
+std::int64_t trials_at_once(PreparedRun const& prepared) {
+    auto const& search = prepared.experiment.search;
+    if (!prepared.decides || !search.deterministic) return prepared.in_flight;
+    auto const awaited = static_cast<std::int64_t>(std::ceil(search.lookahead * static_cast<double>(prepared.in_flight)));
+    return std::min<std::int64_t>(prepared.plan.trials, prepared.in_flight + awaited);
 }
 
 std::vector<TrialCost> costs_of(PreparedRun const& prepared, std::vector<TrialView> const& trials) {

@@ -30,6 +30,7 @@
 #include "data/dataset/verify.hpp"
 #include "experiment/metric.hpp"
 #include "experiment/model_files.hpp"
+#include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/search_section.hpp"
 #include "experiment/steps.hpp"
@@ -219,6 +220,8 @@ void prepare_to_go_on(PreparedRun& prepared) {
     prepared.earlier = std::make_unique<EarlierJobs>(read_earlier_jobs(
         prepared.experiment, {to_hex(dataset_hash(prepared.manifest)), prepared.files, prepared.trainers}));
     prepared.experiment.step_values = step_values_of(prepared.experiment, prepared.earlier->journal);
+    if (procedure_traits(prepared.experiment.search.procedure).more_trials == MoreTrials::in_stages)
+        prepared.context.stages = prepared.earlier->facts.extended;
     refuse_new_files(prepared, prepared.earlier->journal.orders);
     for (auto const& lap : prepared.earlier->journal.laps) refuse_new_files(prepared, lap.orders);
     prepared.run_id = prepared.earlier->facts.run_id;
@@ -254,7 +257,7 @@ void prepare_data(PreparedRun& prepared, Problems& problems) {
     check_groups(prepared, problems);
     prepared.shards = prepared.shard_files() / prepared.experiment.strategy.group_size;
     prepared.context.measure = make_measure(prepared.experiment, prepared.manifest);
-    check_own_metric(prepared.experiment, prepared.manifest, problems);
+    check_own_metrics(prepared.experiment, prepared.manifest, problems);
 }
 
 // strategy.group_size "auto": the run was prepared without groups. Returns why they have this size.
@@ -307,6 +310,7 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
     auto const why_groups = form_groups(prepared, groups_of);
     prepared.synthetic = is_synthetic(experiment.model.name);
     prepared.notes = notes_for(prepared);
+    prepared.known_trials = known.counted;
     prepared.notes.insert(prepared.notes.end(), known.notes.begin(), known.notes.end());
     if (!why_groups.empty()) prepared.notes.push_back(why_groups);
     check_run_dir(experiment.run.dir, run_dir_use(options));

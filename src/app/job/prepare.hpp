@@ -58,7 +58,8 @@ struct PreparedRun {
     std::unique_ptr<RunMeter> meter;         // over all attempts of the job
     std::string run_id;
     std::unique_ptr<EarlierJobs> earlier;  // with --resume, if a run has begun in run.dir; else null
-    std::vector<std::string> notes;        // messages: idle trainers, uneven shards, large batches
+    std::vector<std::string> notes;        // warnings: idle trainers, uneven shards, large batches
+    std::string known_trials;              // those of search.start_from, for people
 
     TrialConfig config_of(Assignment const& assignment) const;  // of a trial that has been checked
     int holders() const { return std::max(1, trainers / experiment.strategy.group_size); }  // of states: trainers, or groups

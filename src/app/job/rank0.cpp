@@ -297,7 +297,8 @@ int run_job(World& world, PreparedRun prepared, RunOptions const& options, doubl
         say_farewell(courier);
         return k_exit_bad_input;
     }
-    if (!options.quiet && !prepared.routes_and_number.empty()) log_info(prepared.routes_and_number);
+    for (auto const& fact : {prepared.known_trials, prepared.routes_and_number})
+        if (!options.quiet && !fact.empty()) log_info(fact);
     while (true) {
         if (auto const exit_code = rank0.attempt()) return *exit_code;
         rank0.go_on();

@@ -43,7 +43,7 @@ StartFrom read_start_from(Experiment const& experiment, std::string const& datas
         auto const run = read_past_run(search.start_from, search.metric, search.mode);
         Problems told("");  // of the space: said when the experiment was read
         out.context.past = usable_past(read_space(experiment, told), run.trials);
-        out.notes.push_back(counts(search.start_from, out.context.past.size(), run.trials.size() - out.context.past.size()));
+        out.counted = counts(search.start_from, out.context.past.size(), run.trials.size() - out.context.past.size());
         if (run.dataset_hash != dataset_hash)
             out.notes.push_back(fmt::format("search.start_from: {} was trained on another dataset", search.start_from));
     } catch (DataError const& error) {

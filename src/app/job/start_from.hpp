@@ -13,7 +13,8 @@ struct Experiment;
 
 struct StartFrom {
     SearchContext context;
-    std::vector<std::string> notes;  // messages: how many trials count
+    std::string counted;             // how many trials count, for people
+    std::vector<std::string> notes;  // warnings
 };
 
 // From the directory that the experiment names; empty if it names none. Problems stand at its place in the file.

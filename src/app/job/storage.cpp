@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "app/common/bytes_text.hpp"
+#include "app/job/plan_trials.hpp"
 #include "app/job/prepare.hpp"
 #include "data/batches/row_block.hpp"
 #include "experiment/strategy_traits.hpp"
@@ -44,7 +45,7 @@ Storage storage_of(PreparedRun const& prepared, TrialBytes const& largest) {
     Storage out;
     auto const laps = laps_of(prepared);
     auto const units = laps * static_cast<std::uint64_t>(prepared.shard_files());
-    auto const alive = static_cast<std::uint64_t>(prepared.in_flight);
+    auto const alive = static_cast<std::uint64_t>(trials_at_once(prepared));
     auto const trials = std::max<std::uint64_t>(alive, static_cast<std::uint64_t>(prepared.plan.trials));
     // Each trainer may have written one file more before an older one goes.
     auto const kept = static_cast<std::uint64_t>(prepared.experiment.run.checkpoint_keep) * alive +
@@ -77,7 +78,7 @@ std::string missing_space(PreparedRun const& prepared, Storage const& storage) {
         "run.dir {} needs about {}, and its file system has {} ({} checkpoints of {} trials at a time: run.checkpoint_keep, "
         "search.in_flight); free some, or name another run.dir",
         prepared.experiment.run.dir, bytes_text(storage.run_dir()), bytes_text(available),
-        prepared.experiment.run.checkpoint_keep, prepared.in_flight);
+        prepared.experiment.run.checkpoint_keep, trials_at_once(prepared));
 }
 
 }  // namespace hopscotch

@@ -142,8 +142,11 @@ void print_plan(PreparedRun const& prepared) {
     fmt::print("data         {} ({} rows in {} shards, {} validation rows)\n", prepared.experiment.data.path,
                prepared.schema.train_rows, prepared.shard_files(), prepared.manifest.rows(Split::valid));
     fmt::print("search       {}\n", indented(text_of(prepared.plan)));
-    fmt::print("strategy     {} on {} trainers{}, {} trials in flight\n", prepared.experiment.strategy.name,
-               prepared.trainers, groups_text(prepared), prepared.in_flight);
+    auto const at_once = trials_at_once(prepared);
+    fmt::print("strategy     {} on {} trainers{}, {} trials in flight{}\n", prepared.experiment.strategy.name,
+               prepared.trainers, groups_text(prepared), prepared.in_flight,
+               at_once > prepared.in_flight ? fmt::format(" (about {} with those whose results the search awaits)", at_once)
+                                            : "");
     fmt::print("run dir      {}\n", prepared.experiment.run.dir);
     if (!prepared.decides)
         fmt::print("work         {}{} units{}; the longest trial costs {:.2f} times the shortest\n",
@@ -157,6 +160,7 @@ void print_plan(PreparedRun const& prepared) {
     for (std::size_t i = 0; i < std::min<std::size_t>(3, trials.size()); ++i)
         fmt::print("trial {:<6} {}\n", trials[i].id.value, to_json(trials[i].assignment).dump());
     if (trials.size() > 3 && !prepared.decides) fmt::print("...          {} more\n", trials.size() - 3);
+    if (!prepared.known_trials.empty()) fmt::print("note         {}\n", prepared.known_trials);
     for (auto const& note : prepared.notes) fmt::print("note         {}\n", note);
     fmt::print("dry run: nothing was written or trained\n");
 }

@@ -15,6 +15,8 @@ namespace {
 
 using Class = FoundErrors::Class;
 
+[[noreturn]] void refuse() { throw Error("its parts do not fit together (not written by this hopscotch?)"); }
+
 std::vector<double> numbers_in(Json const& array) {
     std::vector<double> out;
     for (auto const& value : array.array()) out.push_back(value.is_null() ? NAN : value.number());
@@ -25,7 +27,7 @@ std::vector<Class> classes_in(Json const& classes) {
     auto const rows = numbers_in(classes.at("labelled")), predicted = numbers_in(classes.at("predicted")),
                right = numbers_in(classes.at("right"));
     auto const& names = classes.at("names").array();
-    if (predicted.size() != rows.size() || right.size() != rows.size()) throw Error("classes of different numbers");
+    if (predicted.size() != rows.size() || right.size() != rows.size()) refuse();
     std::vector<Class> out;
     for (std::size_t i = 0; i < rows.size(); ++i)
         out.push_back({i < names.size() ? names[i].string() : fmt::format("{}", i), rows[i], predicted[i], right[i]});
@@ -36,7 +38,7 @@ std::vector<std::vector<double>> confusion_in(Json const& lines) {
     std::vector<std::vector<double>> out;
     for (auto const& line : lines.array()) {
         out.push_back(numbers_in(line));
-        if (out.back().size() != lines.array().size()) throw Error("a confusion matrix that is not square");
+        if (out.back().size() != lines.array().size()) refuse();
     }
     return out;
 }
@@ -46,7 +48,7 @@ FoundErrors::Pair pair_in(Json const& pair, std::vector<Class> const& classes) {
         auto const index = static_cast<std::size_t>(number.integer());
         return index < classes.size() ? classes[index].name : fmt::format("{}", index);
     };
-    if (pair.array().size() != 3) throw Error("a pair of classes without its rows");
+    if (pair.array().size() != 3) refuse();
     return {name(pair.array()[0]), name(pair.array()[1]), pair.array()[2].number()};
 }
 
@@ -55,11 +57,11 @@ FoundErrors::Target target_in(Json const& target) {
     out.mean = target.at("mean").number();
     out.stddev = target.at("stddev").number();
     auto const quantiles = numbers_in(target.at("quantiles"));
-    if (quantiles.size() != out.quantiles.size()) throw Error("other quantiles");
+    if (quantiles.size() != out.quantiles.size()) refuse();
     std::ranges::copy(quantiles, out.quantiles.begin());
     for (auto const& pair : target.at("sample").array()) {
         auto const both = numbers_in(pair);
-        if (both.size() != 2) throw Error("a row without its prediction");
+        if (both.size() != 2) refuse();
         out.sample.emplace_back(both[0], both[1]);
     }
     return out;

@@ -13,7 +13,7 @@
 
 namespace hopscotch {
 
-inline constexpr std::array<std::string_view, 7> k_residual_quantile_names{"least", "5 %",  "25 %", "median",
+inline constexpr std::array<std::string_view, 7> k_residual_quantile_names{"least", "5 %",  "25 %", "50 %",
                                                                            "75 %",  "95 %", "most"};
 
 struct FoundErrors {

@@ -3,6 +3,7 @@
 // one by one in order, so cutting a shard into pieces changes no bit.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "data/batches/unit.hpp"
@@ -22,6 +23,10 @@ public:
     // Of sums that this evaluator, or one of the same configuration, has made. Throws Error if a metric of the user's own is
     // no number.
     virtual ValidationScores scores(Evaluation const& sums) const;
+    // Adds the sums of the user's own metrics over these rows, whose outputs are known: [rows, outputs], as predict() gives
+    // them. Labels or targets, whichever the task has.
+    virtual void add_own(std::span<float const> outputs, std::span<std::int64_t const> labels,
+                         std::span<float const> targets, Evaluation& into) const;
     virtual std::int64_t evaluation_batches(std::int64_t rows) const = 0;
 
     // The outputs of these batches, one row after the other: logits, or predicted targets.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <ATen/ops/cat.h>
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/tensor.h>
 #include <c10/core/InferenceMode.h>
 
@@ -161,6 +162,21 @@ void TorchEvaluator::add(at::Tensor const& outputs, at::Tensor const& answers, E
         into.add_targets(floats_of(outputs), floats_of(answers),
                          target_loss(state_->config().train, state_->data().target_stddev));
     into.add_own(own);
+}
+
+void TorchEvaluator::add_own(std::span<float const> outputs, std::span<std::int64_t const> labels,
+                             std::span<float const> targets, Evaluation& into) const {
+    c10::InferenceMode const unrecorded;
+    auto const width = state_->data().outputs;
+    // A metric only reads: from_blob wants a pointer that could be written through.
+    auto const matrix = [&](std::span<float const> values) {
+        auto const rows = static_cast<std::int64_t>(values.size()) / width;
+        return at::from_blob(const_cast<float*>(values.data()), {rows, width}, at::kFloat);
+    };
+    auto const answers = targets.empty() ? at::from_blob(const_cast<std::int64_t*>(labels.data()),
+                                                         {static_cast<std::int64_t>(labels.size())}, at::kLong)
+                                         : matrix(targets);
+    into.add_own(own_sums(matrix(outputs), answers));
 }
 
 std::int64_t TorchEvaluator::evaluation_batches(std::int64_t rows) const {

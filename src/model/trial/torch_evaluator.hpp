@@ -15,6 +15,8 @@ public:
 
     void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override;
     ValidationScores scores(Evaluation const& sums) const override;
+    void add_own(std::span<float const> outputs, std::span<std::int64_t const> labels, std::span<float const> targets,
+                 Evaluation& into) const override;
     std::int64_t evaluation_batches(std::int64_t rows) const override;
     std::vector<float> predict(ShardSource& shard, BatchRange const& batches) override;
 

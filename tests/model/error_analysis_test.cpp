@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the analysis says, against the definitions written down the slow way.
+#include "model/trial/error_analysis.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/rng.hpp"
+
+namespace hopscotch {
+namespace error_analysis_test {
+
+Manifest data_of(Task task, std::int64_t outputs) {
+    Manifest out;
+    out.task = task;
+    out.outputs = outputs;
+    return out;
+}
+
+std::vector<float> normal_outputs(Rng& rng, std::size_t count) {
+    std::vector<float> out;
+    for (std::size_t i = 0; i < count; ++i) out.push_back(static_cast<float>(rng.normal()));
+    return out;
+}
+
+std::int64_t at(Json const& array, std::size_t i) { return array.array().at(i).integer(); }
+
+TEST(ErrorAnalysis, CountsEachPairOfClasses) {
+    constexpr std::size_t rows = 333, classes = 4;
+    Rng rng(3);
+    auto const outputs = normal_outputs(rng, rows * classes);
+    std::vector<std::int64_t> labels;
+    for (std::size_t r = 0; r < rows; ++r) labels.push_back(rng.below(classes));
+    auto const data = data_of(Task::classification, classes);
+    TrainConfig const train;
+    ErrorAnalysis analysis(data, train, "val_accuracy");
+    // In pieces of any size.
+    for (std::size_t from = 0; from < rows; from += 100) {
+        auto const count = std::min<std::size_t>(100, rows - from);
+        analysis.labels(std::span(outputs).subspan(from * classes, count * classes), std::span(labels).subspan(from, count));
+    }
+    std::vector<std::vector<std::int64_t>> expected(classes, std::vector<std::int64_t>(classes));
+    for (std::size_t r = 0; r < rows; ++r) {
+        auto const* row = &outputs[r * classes];
+        ++expected[static_cast<std::size_t>(labels[r])]
+                  [static_cast<std::size_t>(std::max_element(row, row + classes) - row)];
+    }
+    auto const document = analysis.document();
+    EXPECT_EQ(document.at("rows").integer(), 333);
+    std::int64_t wrong = 0, most = 0;
+    for (std::size_t r = 0; r < classes; ++r)
+        for (std::size_t c = 0; c < classes; ++c) {
+            EXPECT_EQ(at(document.at("confusion").array().at(r), c), expected[r][c]);
+            if (r != c) wrong += expected[r][c];
+            if (r != c) most = std::max(most, expected[r][c]);
+        }
+    std::int64_t confused = 0;
+    for (auto const& pair : document.at("confused").array()) confused += at(pair, 2);
+    EXPECT_EQ(confused, wrong);
+    EXPECT_EQ(at(document.at("confused").array().front(), 2), most);
+    auto const& counts = document.at("classes");
+    for (std::size_t c = 0; c < classes; ++c) {
+        EXPECT_EQ(at(counts.at("right"), c), expected[c][c]);
+        EXPECT_EQ(at(counts.at("labelled"), c), std::ranges::count(labels, static_cast<std::int64_t>(c)));
+    }
+}
+
+// Of a mean over rows the jackknife is the deviation of the groups' means, which has a closed form.
+TEST(ErrorAnalysis, KnowsTheErrorOfAMean) {
+    constexpr std::size_t rows = 4000, groups = 20;
+    Rng rng(11);
+    auto const outputs = normal_outputs(rng, rows), targets = normal_outputs(rng, rows);
+    auto const data = data_of(Task::regression, 1);
+    TrainConfig train;
+    train.loss = LossKind::mae;
+    ErrorAnalysis analysis(data, train, "val_mae");
+    analysis.targets(outputs, targets);
+    std::vector<double> means(groups);
+    for (std::size_t i = 0; i < rows; ++i) means[i % groups] += std::abs(outputs[i] - targets[i]) / (rows / groups);
+    auto const mean = std::accumulate(means.begin(), means.end(), 0.0) / groups;
+    double squares = 0;
+    for (auto const each : means) squares += (each - mean) * (each - mean);
+    auto const expected = std::sqrt(squares / (groups * (groups - 1)));
+    EXPECT_NEAR(analysis.document().at("standard_error").number(), expected, 1e-9);
+}
+
+// Of an accuracy it is near the root of p (1 - p) / n: averaged over many datasets, since 20 groups are few.
+TEST(ErrorAnalysis, KnowsTheErrorOfAnAccuracy) {
+    constexpr std::size_t rows = 1000;
+    auto const data = data_of(Task::classification, 2);
+    TrainConfig const train;
+    double sum = 0;
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        Rng rng(seed);
+        std::vector<float> outputs;
+        for (std::size_t r = 0; r < rows; ++r) outputs.insert(outputs.end(), {rng.uniform() < 0.8 ? 1.0F : -1.0F, 0.0F});
+        ErrorAnalysis analysis(data, train, "val_accuracy");
+        analysis.labels(outputs, std::vector<std::int64_t>(rows, 0));
+        auto const error = analysis.document().at("standard_error").number();
+        sum += error * error / 60;
+    }
+    EXPECT_NEAR(std::sqrt(sum), std::sqrt(0.8 * 0.2 / rows), 0.05 * std::sqrt(0.8 * 0.2 / rows));
+}
+
+TEST(ErrorAnalysis, SaysNothingItDoesNotKnow) {
+    auto const data = data_of(Task::classification, 2);
+    TrainConfig const train;
+    for (auto const* metric : {"train_loss", "val_own", "val_r2"}) {
+        ErrorAnalysis analysis(data, train, metric);
+        analysis.labels(std::vector<float>(200, 0.5F), std::vector<std::int64_t>(100, 1));
+        EXPECT_TRUE(analysis.document().at("standard_error").is_null()) << metric;
+    }
+    ErrorAnalysis few(data, train, "val_accuracy");
+    few.labels(std::vector<float>(78, 0.5F), std::vector<std::int64_t>(39, 1));
+    EXPECT_TRUE(few.document().at("standard_error").is_null());
+    EXPECT_EQ(ErrorAnalysis(data, train, "val_accuracy").document().at("rows").integer(), 0);
+}
+
+TEST(ErrorAnalysis, TellsResidualsInTheUnitOfTheSource) {
+    constexpr std::size_t rows = 5001;
+    auto data = data_of(Task::regression, 2);
+    data.target_mean = {100, -5};
+    data.target_stddev = {10, 0.5};
+    TrainConfig train;
+    train.loss = LossKind::mse;
+    std::vector<float> outputs, targets;
+    for (std::size_t r = 0; r < rows; ++r) {
+        auto const residual = static_cast<float>(r) / 1000;  // 0 to 5 deviations
+        targets.insert(targets.end(), {1.0F, 0.0F});
+        outputs.insert(outputs.end(), {1.0F + residual, -residual});
+    }
+    ErrorAnalysis analysis(data, train, "val_loss");
+    analysis.targets(outputs, targets);
+    auto const document = analysis.document();
+    auto const& first = document.at("targets").array().at(0);
+    auto const& second = document.at("targets").array().at(1);
+    EXPECT_NEAR(first.at("mean").number(), 25, 1e-3);
+    double const expected[] = {0, 2.5, 12.5, 25, 37.5, 47.5, 50};
+    for (std::size_t q = 0; q < 7; ++q) {
+        EXPECT_NEAR(first.at("quantiles").array()[q].number(), expected[q], 1e-3);
+        EXPECT_NEAR(second.at("quantiles").array()[q].number(), -expected[6 - q] / 20, 1e-4);
+    }
+    auto const& sample = first.at("sample").array();
+    EXPECT_GT(sample.size(), 500u);
+    EXPECT_LE(sample.size(), 1001u);
+    for (std::size_t i = 0; i < sample.size(); ++i) {
+        EXPECT_EQ(sample[i].array()[0].number(), 110);
+        auto const step = static_cast<double>(rows - 1) / static_cast<double>(sample.size() - 1);
+        EXPECT_NEAR(sample[i].array()[1].number(), 110 + static_cast<double>(i) * step / 100, 0.1);
+    }
+}
+
+TEST(ErrorAnalysis, CountsLabels) {
+    auto const data = data_of(Task::multilabel, 2);
+    TrainConfig train;
+    train.loss = LossKind::bce_with_logits;
+    ErrorAnalysis analysis(data, train, "val_f1");
+    analysis.targets(std::vector<float>{1, -1, 1, 1, -1, 1}, std::vector<float>{1, 0, 0, 1, 1, 1});
+    auto const document = analysis.document();
+    EXPECT_EQ(document.find("confusion"), nullptr);
+    EXPECT_EQ(document.at("classes").at("labelled"), Json(std::vector<int>{2, 2}));
+    EXPECT_EQ(document.at("classes").at("predicted"), Json(std::vector<int>{2, 2}));
+    EXPECT_EQ(document.at("classes").at("right"), Json(std::vector<int>{1, 2}));
+}
+
+}  // namespace error_analysis_test
+}  // namespace hopscotch
