@@ -29,7 +29,7 @@ std::vector<char*> pointers(std::vector<std::string> const& words) {
 
 class SpawnFiles {
 public:
-    SpawnFiles() {
+    explicit SpawnFiles(std::string const& output) {
         ::posix_spawn_file_actions_init(&actions_);
         ::posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
         // The journal's lock and the sockets of MPI would stay open in a process that outlives the job.
@@ -37,6 +37,9 @@ public:
         for (auto const& entry : std::filesystem::directory_iterator("/proc/self/fd", none))
             if (int const file = std::atoi(entry.path().filename().c_str()); file > 2)
                 ::posix_spawn_file_actions_addclose(&actions_, file);
+        if (output.empty()) return;
+        ::posix_spawn_file_actions_addopen(&actions_, 1, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        ::posix_spawn_file_actions_adddup2(&actions_, 1, 2);
     }
     ~SpawnFiles() { ::posix_spawn_file_actions_destroy(&actions_); }
     SpawnFiles(SpawnFiles const&) = delete;
@@ -94,7 +97,7 @@ std::string await_end(pid_t child, double limit_s, std::function<bool()> const& 
 }  // namespace
 
 std::string run_child(ChildCommand const& command, std::function<bool()> const& give_up) {
-    SpawnFiles const files;
+    SpawnFiles const files(command.output);
     SpawnSignals const signals;
     pid_t child = 0;
     auto const words = pointers(command.words), environment = pointers(command.environment);

@@ -11,11 +11,12 @@ struct ChildCommand {
     std::vector<std::string> words;        // the program, looked up in PATH, and its arguments; no shell
     std::vector<std::string> environment;  // "NAME=value", all of it
     double limit_s;                        // then it is killed, with all processes that it has started in its group
+    std::string output = {};               // file to make for its standard output and error; empty: this process's
 };
 
-// Local. The child has its own process group, no standard input, this process's standard output and error, no other open
-// file, and the default actions of signals. Returns an empty text if it exits with 0, else what went wrong: "exit code 3".
-// Kills the child early when give_up() says so.
+// Local. The child has its own process group, no standard input, no other open file than output and error, and the default
+// actions of signals. Returns an empty text if it exits with 0, else what went wrong: "exit code 3". Kills the child early
+// when give_up() says so.
 std::string run_child(ChildCommand const& command, std::function<bool()> const& give_up);
 
 }  // namespace hopscotch

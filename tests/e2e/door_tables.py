@@ -7,8 +7,10 @@ import csv
 import datetime
 import gzip
 import io
+import os
 import pathlib
 import random
+import sys
 import tempfile
 
 import numpy
@@ -23,6 +25,14 @@ from door_common import (
     train_a_little,
     works,
 )
+
+try:
+    import pyarrow
+    import pyarrow.parquet
+
+    os.environ.setdefault("HOPSCOTCH_PYTHON", sys.executable)
+except ImportError:
+    pyarrow = None
 
 WORDS = [
     "Malmö",
@@ -74,11 +84,32 @@ def days(text):
     return (moment - EPOCH).total_seconds() / 86400
 
 
+def typed(kind, cells):
+    """As Parquet has them: moments, integers, fractions, or else texts."""
+    cells = [None if cell in MISSING else cell for cell in cells]
+    told = [cell for cell in cells if cell is not None]
+    if kind == "date":
+        moment = [cell and datetime.datetime.fromisoformat(cell.removesuffix("Z")) for cell in cells]
+        return pyarrow.array(moment, pyarrow.timestamp("us"))
+    if kind in ("category", "code", "dropped") or any(cell[0] == "0" and cell.isdigit() and cell != "0" for cell in told):
+        return pyarrow.array(cells, pyarrow.string())
+    try:
+        numbers = [None if cell is None else int(cell) for cell in cells]
+        return pyarrow.array(numbers, pyarrow.uint64() if max(map(int, told), default=0) >= 2**63 else pyarrow.int64())
+    except ValueError:
+        pass
+    try:
+        return pyarrow.array([None if cell is None else float(cell) for cell in cells], pyarrow.float64())
+    except ValueError:
+        return pyarrow.array(cells, pyarrow.string())
+
+
 class Table:
     """Columns by name: kind, and a cell a row. The first is a number of the row."""
 
     def __init__(self, seed):
         rng = self.rng = random.Random(seed)
+        self.seed = seed
         self.rows = rng.randint(24, 160)
         self.words = WORDS + (WIDE if rng.random() < 0.5 else [])
         self.options = []
@@ -174,13 +205,26 @@ class Table:
         self.told_header = rng.random() < 0.5
         if self.told_header:
             self.options += ["--header", "yes" if self.header else "no"]
+        self.cells = {name: list(cells) for name, (_, cells) in self.columns.items()}
 
     def write(self, folder):
+        if pyarrow and self.header and self.seed % 4 == 3:
+            return self.write_parquet(folder / "t.parquet")
         data = self.text.encode(self.encoding)
         if self.encoding == "utf-8" and self.rng.random() < 0.2:
             data = b"\xef\xbb\xbf" + data
         path = folder / ("t.csv.gz" if self.rng.random() < 0.2 else "t.csv")
         path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+        return path
+
+    def write_parquet(self, path):
+        """Half of the tables leave to the file which columns are dates, and texts of digits."""
+        if self.seed % 8 == 3:
+            pairs = list(zip(["", *self.options], [*self.options, ""]))
+            known = ("--date", "--type")
+            self.options = [word for before, word in pairs[:-1] if before not in known and word not in known]
+        arrays = {name: typed(self.columns[name][0], cells) for name, cells in self.cells.items()}
+        pyarrow.parquet.write_table(pyarrow.table(arrays), path, row_group_size=self.rows // 3)
         return path
 
     def kept(self):
@@ -280,7 +324,7 @@ def check_predictions(binary, folder, table, check):
     if not train_a_little(binary, folder, {"name": "mlp", "hidden": [4]}):
         return
     works(binary, folder, "predict", "run", "out", "--out", "known.csv")
-    source = next(folder.glob("t.csv*")).name
+    source = next(folder.glob("t.[cp]*")).name
     identity = "row" if table.header else "0"
     code, out, err = run(binary, folder, "predict", "run", source, "--out", "new.csv", "--id", identity)
     if code == 2 and table.missing == "drop" and "no value here" in err:

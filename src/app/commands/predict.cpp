@@ -291,9 +291,10 @@ Work add_predict(CLI::App& command) {
     auto const options = std::make_shared<PredictOptions>();
     command.add_option("run_dir", options->trial.run_dir, "A run directory")->required()->type_name("RUN_DIR");
     command
-        .add_option("rows", options->rows,
-                    "New rows: a CSV file with the columns of the training data, or a folder of images; or a dataset "
-                    "directory, whose predictions are scored, too")
+        .add_option(
+            "rows", options->rows,
+            "New rows: a CSV or Parquet file with the columns of the training data, or a folder of images; or a dataset "
+            "directory, whose predictions are scored, too")
         ->required()
         ->type_name("ROWS");
     command.add_option("--out", options->out, "The CSV file to write")->required()->type_name("FILE.csv");

@@ -113,7 +113,8 @@ void add_column_options(CLI::App& command, ImportCsvOptions& options) {
 }
 
 void add_csv(CLI::App& command, ImportCsvOptions& options) {
-    add_common(command, options, "FILE", "One or several CSV files with the same columns");
+    add_common(command, options, "FILE",
+               "One or several CSV files with the same columns; or Parquet, read through python3 with pyarrow");
     add_stratify(command, options);
     command
         .add_option("--label", options.label,

@@ -19,7 +19,7 @@ struct NumberRange {
 
     void see(double value);
     bool empty() const { return low > high; }
-    bool constant() const { return low == high; }
+    bool constant() const { return low == high && high - 1 < high; }  // integers beyond 2^53 look equal
 
     // To be subtracted before the numbers are rounded to float32, an integer; 0: none. Chosen for integers beyond 2^24, and
     // for numbers whose spread is small beside their size, such as seconds since 1970.

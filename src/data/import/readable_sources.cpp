@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t k_piece = 1 << 18;
+constexpr std::string_view k_parquet = "PAR1";
 
 bool is_gzip(fs::path const& path) {
     std::ifstream in(path, std::ios::binary);
@@ -88,14 +89,26 @@ private:
 
 }  // namespace
 
+bool is_parquet(fs::path const& path) {
+    std::error_code none;
+    if (!fs::is_regular_file(path, none)) return false;
+    std::ifstream in(path, std::ios::binary);
+    std::array<char, k_parquet.size()> first{}, last{};
+    in.read(first.data(), first.size());
+    in.seekg(-static_cast<std::streamoff>(last.size()), std::ios::end);
+    in.read(last.data(), last.size());
+    return in && std::string_view(first.data(), first.size()) == k_parquet &&
+           std::string_view(last.data(), last.size()) == k_parquet;
+}
+
 ReadableSources::ReadableSources(std::vector<fs::path> sources, std::string const& encoding,
                                  std::function<void()> const& poll)
     : sources_(std::move(sources)) {
     for (auto const& source : sources_) {
         std::error_code none;  // what is not there is for the importer to tell
         bool const file = fs::is_regular_file(source, none);
-        bool const as_it_is =
-            !fs::exists(source, none) || fs::is_directory(source, none) || (file && encoding.empty() && !is_gzip(source));
+        bool const as_it_is = !fs::exists(source, none) || fs::is_directory(source, none) ||
+                              (file && (encoding.empty() ? !is_gzip(source) : is_parquet(source)));
         paths_.push_back(as_it_is ? source : copy(source, encoding, poll));
     }
 }
@@ -113,6 +126,7 @@ fs::path ReadableSources::copy(fs::path const& source, std::string const& encodi
     std::vector<char> piece(k_piece);
     while (auto const count = in.read(piece)) {
         std::string_view const bytes(piece.data(), count);
+        if (out.tellp() == 0 && bytes.starts_with(k_parquet)) decoder.reset();
         auto const text = decoder ? decoder->decode(bytes) : std::nullopt;
         if (decoder && !text)
             throw DataError(fmt::format("{}: is not {}; choose another --encoding", source.string(), encoding));
@@ -130,10 +144,14 @@ fs::path ReadableSources::copy(fs::path const& source, std::string const& encodi
 }
 
 std::string ReadableSources::by_source(std::string message) const {
-    for (std::size_t i = 0; i < paths_.size(); ++i) {
-        if (paths_[i] == sources_[i]) continue;
-        auto const copy = paths_[i].string();
-        auto const source = sources_[i].string();
+    return with_names_of(sources_, paths_, std::move(message));
+}
+
+std::string with_names_of(std::vector<fs::path> const& sources, std::vector<fs::path> const& copies, std::string message) {
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+        if (copies[i] == sources[i]) continue;
+        auto const copy = copies[i].string();
+        auto const source = sources[i].string();
         for (auto at = message.find(copy); at != message.npos; at = message.find(copy, at + source.size()))
             message.replace(at, copy.size(), source);
     }

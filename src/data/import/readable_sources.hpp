@@ -12,11 +12,18 @@
 
 namespace hopscotch {
 
+// The message, in which each copy has the name of its source.
+std::string with_names_of(std::vector<std::filesystem::path> const& sources,
+                          std::vector<std::filesystem::path> const& copies, std::string message);
+
+// A regular file that begins and ends with PAR1.
+bool is_parquet(std::filesystem::path const& path);
+
 class ReadableSources {
 public:
-    // encoding: of the texts, as iconv names it, or latin-1; empty: the bytes as they are. Throws DataError for a source
-    // that cannot be read, ConfigError for an encoding that nobody knows. poll (may be empty): called now and then while
-    // sources are copied; what it throws ends the copying.
+    // encoding: of the texts (not of Parquet), as iconv names it, or latin-1; empty: the bytes as they are. Throws DataError
+    // for a source that cannot be read, ConfigError for an encoding that nobody knows. poll (may be empty): called now and
+    // then while sources are copied; what it throws ends the copying.
     ReadableSources(std::vector<std::filesystem::path> sources, std::string const& encoding,
                     std::function<void()> const& poll = {});
 

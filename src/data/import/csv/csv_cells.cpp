@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t k_longest_dressed = 40;  // characters of a number with its sign, its unit and its separators
 constexpr double k_seconds_per_day = 86400;
+constexpr std::array<std::string_view, 14> k_words{"?",    "NA",  "NaN",  "nan",  "NAN",  "N/A",  "n/a",
+                                                   "#N/A", "#NA", "<NA>", "NULL", "null", "Null", "#NULL!"};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -74,12 +76,12 @@ bool take_time(std::string_view& text, double& seconds) {
 
 }  // namespace
 
+std::span<std::string_view const> missing_words() { return k_words; }
+
 bool is_missing(std::string_view cell) {
-    constexpr std::array<std::string_view, 14> words{"?",    "NA",  "NaN",  "nan",  "NAN",  "N/A",  "n/a",
-                                                     "#N/A", "#NA", "<NA>", "NULL", "null", "Null", "#NULL!"};
     if (cell.empty()) return true;
     if (constexpr std::string_view starts = "?Nn#<"; starts.find(cell.front()) == starts.npos) return false;  // nearly all
-    return cell.size() <= 6 && std::find(words.begin(), words.end(), cell) != words.end();
+    return cell.size() <= 6 && std::find(k_words.begin(), k_words.end(), cell) != k_words.end();
 }
 
 CellKind read_cell(std::string_view cell, double& value) {

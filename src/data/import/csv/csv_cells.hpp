@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@ using Cells = std::vector<std::string_view>;
 
 // Empty, or a word for nothing: ?, NA, N/A, NaN, NULL and their kind. (None is a text: it can be an answer.)
 bool is_missing(std::string_view cell);
+std::span<std::string_view const> missing_words();  // all but the empty cell
 
 enum class CellKind { number, text, missing };
 

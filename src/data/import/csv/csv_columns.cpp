@@ -85,8 +85,8 @@ void set_kinds(ImportCsvOptions const& options, CsvTable& table) {
     }
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
         auto& column = table.columns[i];
-        if (column.kind == ColumnKind::number && !table.chosen[i] && table.types[i].texts > 0)
-            column.kind = kind_of(ColumnType::category, options);
+        auto const type = table.chosen[i].value_or(table.types[i].texts > 0 ? ColumnType::category : ColumnType::number);
+        if (column.kind == ColumnKind::number) column.kind = kind_of(type, options);
         if (column.kind == ColumnKind::hashed) column.hash_seed = xxh3(std::as_bytes(std::span(column.name)));
         bool const number = column.kind == ColumnKind::number || column.kind == ColumnKind::date;
         if (number && options.shape.empty())  // the elements of a picture or a series have one scale

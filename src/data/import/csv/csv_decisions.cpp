@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The account of an import: everything that the passes decided, in words.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "core/counted.hpp"
 #include "data/import/csv/csv_scan.hpp"
 
 namespace hopscotch {
 namespace {
+
+constexpr std::size_t k_most_named = 10;  // columns in a sentence
 
 std::string label_decision(ImportCsvOptions const& options, CsvTable const& table) {
     std::string names;
@@ -74,6 +79,27 @@ std::string column_decision(ImportCsvOptions const& options, CsvColumn const& co
     return out + missing;
 }
 
+// What the types of a Parquet file decided.
+void add_known(ImportCsvOptions const& options, CsvTable const& table, std::vector<std::string>& out) {
+    out.insert(out.end(), options.typed.decisions.begin(), options.typed.decisions.end());
+    auto const known = [&](ColumnType type, auto const& became) {
+        std::vector<std::string> names;
+        for (std::size_t i = 0; i < std::min(options.typed.of_columns.size(), table.columns.size()); ++i)
+            if (options.typed.of_columns[i] == type && became(table.columns[i].kind) && table.chosen[i] == type)
+                names.push_back("'" + table.columns[i].name + "'");
+        auto const more = names.size() > k_most_named ? fmt::format(" and {} more", names.size() - k_most_named) : "";
+        names.resize(std::min(names.size(), k_most_named));
+        return fmt::format("{}{}", fmt::join(names, ", "), more);
+    };
+    auto const category = [](ColumnKind kind) { return kind == ColumnKind::one_hot || kind == ColumnKind::hashed; };
+    if (auto const names = known(ColumnType::category, category); !names.empty())
+        out.push_back(fmt::format("texts and booleans of Parquet are categories, whatever their cells: {}", names));
+    if (auto const names = known(ColumnType::date, [](auto kind) { return kind == ColumnKind::date; }); !names.empty())
+        out.push_back(fmt::format("dates of Parquet are dates: {}", names));
+    if (auto const names = known(ColumnType::dropped, [](auto kind) { return kind == ColumnKind::dropped; }); !names.empty())
+        out.push_back(fmt::format("the index of a pandas frame is no feature: {} (--type keeps it)", names));
+}
+
 }  // namespace
 
 std::vector<std::string> csv_decisions(ImportCsvOptions const& options, CsvTable const& table) {
@@ -81,6 +107,7 @@ std::vector<std::string> csv_decisions(ImportCsvOptions const& options, CsvTable
     out.push_back(fmt::format("{} ({})", table.header.header ? "header" : "no header", table.header.why));
     out.push_back(label_decision(options, table));
     out.push_back(kinds_decision(table));
+    add_known(options, table, out);
     for (std::size_t i = 0; i < table.columns.size(); ++i)
         if (auto const text = column_decision(options, table.columns[i], table.types[i]); !text.empty())
             out.push_back(fmt::format("column '{}': {}", table.columns[i].name, text));

@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "data/import/csv/csv_scan.hpp"
+#include "data/import/csv/typed_sources.hpp"
 #include "data/import/dataset_writer.hpp"
 
 namespace hopscotch {
@@ -80,6 +81,7 @@ Json provenance(ImportCsvOptions const& options, CsvTable const& table) {
     if (!dropped.empty()) out["dropped"] = std::move(dropped);
     if (table.id) out["id"] = table.columns[*table.id].name;
     if (!options.encoding.empty()) out["encoding"] = options.encoding;
+    if (!options.typed.by.empty()) out["converted_by"] = options.typed.by;
     if (options.delimiter != ',') out["delimiter"] = std::string(1, options.delimiter);
     return out;
 }
@@ -103,10 +105,7 @@ Manifest describe(ImportCsvOptions const& options, CsvTable const& table) {
     return out;
 }
 
-}  // namespace
-
-ImportReport import_csv_files(ImportCsvOptions const& options) {
-    check_csv_options(options);
+ImportReport import_texts(ImportCsvOptions const& options) {
     auto const table = scan_csv(options);
     auto description = describe(options, table);
     auto placement = place_rows(table.classes, table.class_count,
@@ -123,6 +122,26 @@ ImportReport import_csv_files(ImportCsvOptions const& options) {
     report.manifest = writer.finish();
     report.dropped_rows = table.dropped;
     return report;
+}
+
+}  // namespace
+
+ImportReport import_csv_files(ImportCsvOptions const& options) {
+    check_csv_options(options);
+    ParquetWishes wishes;
+    wishes.delimiter = options.delimiter;
+    if (options.task != Task::classification) wishes.targets = options.label;
+    wishes.poll = [&] {
+        if (options.progress) options.progress(0, 0);
+    };
+    TypedSources const sources(options.sources, wishes);
+    try {
+        return import_texts(sources.options(options));
+    } catch (ConfigError const& error) {
+        throw ConfigError(sources.by_source(error.what()));
+    } catch (DataError const& error) {
+        throw DataError(sources.by_source(error.what()));
+    }
 }
 
 }  // namespace hopscotch

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Imports CSV files as a dataset directory. Streams: the files are read three times (column types; labels and categories;
-// values) and no pass keeps more than 24 bytes a row, names of rows and one shard in memory.
+// Imports CSV files, and Parquet as CSV, as a dataset directory. Streams: the files are read three times (column types;
+// labels and categories; values) and no pass keeps more than 24 bytes a row, names of rows and one shard in memory.
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,14 @@ struct ColumnChoice {
     ColumnType type = ColumnType::number;
 };
 
+// What is known of sources that were no texts (Parquet): TypedSources fills it in.
+struct CsvTypes {
+    std::vector<std::filesystem::path> texts;           // of the sources: those that were made from such files
+    std::vector<std::optional<ColumnType>> of_columns;  // none: as if the text were all
+    std::vector<std::string> decisions;
+    std::string by;  // the program that made the texts
+};
+
 struct ImportCsvOptions : ImportOptions {
     // sources: one or several files with the same columns, read in this order
     std::vector<std::string> label;  // columns by name, else by index from 0; empty: the last. Several: several targets
@@ -38,6 +47,7 @@ struct ImportCsvOptions : ImportOptions {
     MissingValues missing = MissingValues::error;
     std::int64_t hash_buckets = 0;      // 0: a category becomes one-hot; n: one feature, its hash below n
     std::vector<ColumnChoice> columns;  // the others are numbers, or categories if they have texts
+    CsvTypes typed;
 };
 
 // Throws ConfigError for options that do not fit (each other or the file), DataError "file:line: ..." for bad cells.

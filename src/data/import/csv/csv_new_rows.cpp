@@ -16,6 +16,7 @@
 #include "core/json_reader.hpp"
 #include "data/import/csv/csv_reader.hpp"
 #include "data/import/csv/csv_scan.hpp"
+#include "data/import/csv/typed_sources.hpp"
 #include "data/import/readable_sources.hpp"
 
 namespace hopscotch {
@@ -94,6 +95,17 @@ std::vector<Source> columns_of(Manifest const& trained) {
     return out;
 }
 
+// Errors name the source, and not the copy of it.
+TypedSources typed(ReadableSources const& copy, char delimiter) {
+    ParquetWishes wishes;
+    wishes.delimiter = delimiter;
+    try {
+        return TypedSources(copy.paths(), wishes);
+    } catch (DataError const& error) {
+        throw DataError(copy.by_source(error.what()));
+    }
+}
+
 // Bad cells of one kind: how many, and where the first is.
 struct Tally {
     std::int64_t count = 0;
@@ -127,6 +139,7 @@ private:
 
     CsvNewRowsOptions options_;
     ReadableSources copy_;  // of a pipe, or of a text in another encoding
+    TypedSources text_;     // of Parquet
     CsvReader reader_;
     MissingValues missing_ = MissingValues::error;
     std::int64_t buckets_ = 0;
@@ -144,14 +157,15 @@ auto CsvNewRows::by_source(auto const& work) const {
     try {
         return work();
     } catch (DataError const& error) {
-        throw DataError(copy_.by_source(error.what()));
+        throw DataError(copy_.by_source(text_.by_source(error.what())));
     }
 }
 
 CsvNewRows::CsvNewRows(CsvNewRowsOptions const& options, Manifest const& trained)
     : options_(options),
       copy_({options.source}, text_in(trained.provenance, "encoding")),
-      reader_(copy_.paths().front(), delimiter_of(trained.provenance)),
+      text_(typed(copy_, delimiter_of(trained.provenance))),
+      reader_(text_.paths().front(), delimiter_of(trained.provenance), text_.places(0)),
       sources_(columns_of(trained)) {
     auto const& table = trained.provenance;
     if (auto const* buckets = table.find("hash_buckets")) buckets_ = buckets->integer();
@@ -171,7 +185,10 @@ CsvNewRows::CsvNewRows(CsvNewRowsOptions const& options, Manifest const& trained
     if (auto const id = text_in(table, "id"); options_.id.empty() && header && std::ranges::find(names, id) != names.end())
         options_.id = id;
     if (!options_.id.empty()) find_id(header ? names : std::vector<std::string>(), names.size());
-    if (!header) held_ = names;
+    if (!header && text_.places(0) == CsvPlaces::lines) held_ = names;  // Parquet has names all the same
+    by_source([&] {
+        for (auto const& source : sources_) text_.require_cells(source.cell);
+    });
 }
 
 void CsvNewRows::find_by_name(std::vector<std::string> const& names) {

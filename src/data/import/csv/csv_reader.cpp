@@ -18,7 +18,7 @@ std::string_view other_kind(std::string_view start) {
         {"\xFF\xFE", "is UTF-16; save it as UTF-8, or choose --encoding UTF-16"},
         {"\xFE\xFF", "is UTF-16; save it as UTF-8, or choose --encoding UTF-16"},
         {"PK\x03\x04", "is a spreadsheet or a zip archive; save it as CSV text"},
-        {"PAR1", "is a Parquet file; save it as CSV text"},
+        {"PAR1", "begins as a Parquet file and does not end as one (it is cut off, or no Parquet); copy it again"},
         {"\x89HDF", "is an HDF5 file; use 'hopscotch data import h5'"},
         {"\x93NUMPY", "is a NumPy array; use 'hopscotch data import npy'"},
         {"BZh", "is compressed (bzip2); unpack it first"},
@@ -33,8 +33,8 @@ std::string_view other_kind(std::string_view start) {
 
 }  // namespace
 
-CsvReader::CsvReader(std::filesystem::path path, char delimiter)
-    : path_(std::move(path)), delimiter_(delimiter), buffer_(1 << 20), piece_(64 << 10) {
+CsvReader::CsvReader(std::filesystem::path path, char delimiter, CsvPlaces places)
+    : path_(std::move(path)), delimiter_(delimiter), places_(places), buffer_(1 << 20), piece_(64 << 10) {
     in_.rdbuf()->pubsetbuf(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
     in_.open(path_, std::ios::binary);
     if (!in_ || std::filesystem::is_directory(path_))
@@ -48,7 +48,10 @@ CsvReader::CsvReader(std::filesystem::path path, char delimiter)
     in_.seekg(start.starts_with("\xEF\xBB\xBF") ? 3 : 0);
 }
 
-std::string CsvReader::place() const { return fmt::format("{}:{}", path_.string(), line_); }
+std::string CsvReader::place() const {
+    return places_ == CsvPlaces::rows ? fmt::format("{}: row {}", path_.string(), row_)
+                                      : fmt::format("{}:{}", path_.string(), line_);
+}
 
 bool CsvReader::is_blank(char c) const { return c == ' ' || (c == '\t' && delimiter_ != '\t'); }
 
@@ -105,6 +108,7 @@ bool CsvReader::next(std::vector<std::string_view>& cells) {
         in_quotes_ = false;
         looked_at_ = reopens_at_ = 0;
         line_ = next_line_;
+        row_ = records_ - 1;
         if (!read_line()) return false;
         // Nearly all lines have no quotes; find() is many times faster than looking at each character.
         if (record_.find('"') != record_.npos)
@@ -128,10 +132,8 @@ void CsvReader::check_characters() const {
     unsigned char all = 0;
     for (auto const byte : record_) all |= static_cast<unsigned char>(byte);
     if (all < 0x80 || is_utf8(record_)) return;
-    throw DataError(
-        fmt::format("{}: text that is not UTF-8; choose --encoding latin-1 (or windows-1252, ...), or save the "
-                    "file as UTF-8",
-                    place()));
+    throw DataError(fmt::format("{}: text that is not UTF-8; {}save the file as UTF-8", place(),
+                                places_ == CsvPlaces::rows ? "" : "choose --encoding latin-1 (or windows-1252, ...), or "));
 }
 
 // Takes the quotes off in place: the text of a quoted cell is never longer than its source.

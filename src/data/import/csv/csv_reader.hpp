@@ -11,9 +11,13 @@
 
 namespace hopscotch {
 
+// How place() names a record: by its line, or by its row from 0 below a header (of a text that was made from another file).
+enum class CsvPlaces { lines, rows };
+
 class CsvReader {
 public:
-    explicit CsvReader(std::filesystem::path path, char delimiter = ',');  // DataError if it cannot be opened
+    // Throws DataError if it cannot be opened.
+    explicit CsvReader(std::filesystem::path path, char delimiter = ',', CsvPlaces places = CsvPlaces::lines);
 
     // The cells of the next record, quotes taken off and outer blanks trimmed; empty lines are skipped. The views last until
     // the next call. False at the end. DataError "file:line: ..." for a quote that is never closed, text behind a quote, a
@@ -21,7 +25,7 @@ public:
     bool next(std::vector<std::string_view>& cells);
 
     std::int64_t line() const { return line_; }  // where the last record began, from 1
-    std::string place() const;                   // "file.csv:17"
+    std::string place() const;                   // "file.csv:17", or "file.parquet: row 16"
     std::int64_t records() const { return records_; }
 
 private:
@@ -36,6 +40,7 @@ private:
 
     std::filesystem::path path_;
     char delimiter_;
+    CsvPlaces places_;
     std::vector<char> buffer_, piece_;
     std::ifstream in_;
     std::string record_;
@@ -44,6 +49,7 @@ private:
     std::size_t looked_at_ = 0;   // bytes of record_ that have been parsed
     std::size_t reopens_at_ = 0;  // a quote at this byte goes on with the quoted cell before it
     std::int64_t line_ = 0, next_line_ = 1, records_ = 0;
+    std::int64_t row_ = -1;  // of the last record, from 0 below a header
 };
 
 }  // namespace hopscotch

@@ -11,6 +11,11 @@
 namespace hopscotch {
 namespace {
 
+CsvReader open_source(ImportCsvOptions const& options, std::filesystem::path const& source) {
+    bool const made = std::ranges::find(options.typed.texts, source) != options.typed.texts.end();
+    return CsvReader(source, options.delimiter, made ? CsvPlaces::rows : CsvPlaces::lines);
+}
+
 // The first pass. The first record of a file may be its header, so it is looked at when the others have been seen.
 class TypeScan {
 public:
@@ -18,7 +23,7 @@ public:
         for_each_record(options, false, [&](CsvReader const& at, Cells const& record) { see(at, record); });
         if (first_.empty()) throw DataError(fmt::format("{}: the file is empty", options.sources.front().string()));
         switch (options.header) {
-            case CsvHeader::present: header_ = {true, "--header yes"}; break;
+            case CsvHeader::present: header_ = {true, options.typed.by.empty() ? "--header yes" : "of Parquet"}; break;
             case CsvHeader::absent: header_ = {false, "--header no"}; break;
             case CsvHeader::automatic: header_ = search_.decide(options, types_);
         }
@@ -66,7 +71,7 @@ private:
     void observe_held() {
         if (options_.header == CsvHeader::absent) return;
         for (auto const& source : options_.sources) {
-            CsvReader at(source, options_.delimiter);
+            auto at = open_source(options_, source);
             Cells record;
             if (!at.next(record)) continue;
             observe(record, at);
@@ -93,17 +98,40 @@ std::string one_column(ImportCsvOptions const& options, std::string const& first
     return fmt::format("{}: only one column (a row needs features and a label); {}", options.sources.front().string(), cure);
 }
 
+// By name, else by index; nowhere: beyond the columns.
+std::size_t place_of(ImportCsvOptions const& options, std::vector<std::string> const& first, std::string const& column) {
+    auto const found = std::ranges::find(first, column);
+    auto index = static_cast<std::size_t>(found - first.begin());
+    if (found == first.end() || options.header == CsvHeader::absent)
+        std::from_chars(column.data(), column.data() + column.size(), index);
+    return index;
+}
+
+// The types of a file count where the options say nothing. A label is a class by its text, or else a number.
+void add_known(ImportCsvOptions const& options, std::vector<std::string> const& first, ChosenTypes& out) {
+    auto known = options.typed.of_columns;
+    known.resize(out.size());
+    for (std::size_t i = 0; i < out.size(); ++i)
+        if (out[i]) known[i] = out[i];
+    auto const forget = [&](std::size_t label) {
+        bool const by_text = known[label] == ColumnType::category && options.task == Task::classification;
+        if (!by_text) known[label] = out[label];
+    };
+    for (auto const& label : options.label)
+        if (auto const index = place_of(options, first, label); index < out.size()) forget(index);
+    auto const kept = [](auto const& type) { return type != ColumnType::dropped; };
+    if (auto const last = std::find_if(known.rbegin(), known.rend(), kept); options.label.empty() && last != known.rend())
+        forget(static_cast<std::size_t>(known.rend() - last) - 1);
+    out = std::move(known);
+}
+
 }  // namespace
 
 ChosenTypes chosen_types(ImportCsvOptions const& options, std::vector<std::string> const& first) {
     ChosenTypes out(first.size());
-    for (auto const& [option, column, type] : options.columns) {
-        auto const found = std::ranges::find(first, column);
-        std::size_t index = static_cast<std::size_t>(found - first.begin());
-        if (found == first.end() || options.header == CsvHeader::absent)
-            std::from_chars(column.data(), column.data() + column.size(), index);
-        if (index < out.size()) out[index] = type;
-    }
+    for (auto const& [option, column, type] : options.columns)
+        if (auto const index = place_of(options, first, column); index < out.size()) out[index] = type;
+    add_known(options, first, out);
     return out;
 }
 
@@ -118,7 +146,7 @@ void for_each_record(ImportCsvOptions const& options, bool header,
                      std::function<void(CsvReader const&, Cells const&)> const& visit) {
     std::vector<std::string> first;
     for (auto const& source : options.sources) {
-        CsvReader reader(source, options.delimiter);
+        auto reader = open_source(options, source);
         Cells cells;
         for (bool at_start = true; reader.next(cells); at_start = false) {
             if (first.empty()) first.assign(cells.begin(), cells.end());
