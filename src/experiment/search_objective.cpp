@@ -74,13 +74,12 @@ void describe_pareto(ObjectReader& reader, std::vector<std::string> const& known
     std::string others;
     for (auto const& name : known)
         if (!name.starts_with("val_")) others += name + "|";
-    auto items = Json::object({{"type", "string"}, {"pattern", "^(" + others + "val_[a-z0-9_]+)$"}, {"examples", Json(known)}});
-    reader.describe({"pareto", "Two measures to trade off; the summary lists the best compromises."},
-                    Json::object({{"type", "array"},
-                                  {"items", std::move(items)},
-                                  {"minItems", 2},
-                                  {"maxItems", 2},
-                                  {"uniqueItems", true}}));
+    auto items =
+        Json::object({{"type", "string"}, {"pattern", "^(" + others + "val_[a-z0-9_]+)$"}, {"examples", Json(known)}});
+    reader.describe(
+        {"pareto", "Two measures to trade off; the summary lists the best compromises."},
+        Json::object(
+            {{"type", "array"}, {"items", std::move(items)}, {"minItems", 2}, {"maxItems", 2}, {"uniqueItems", true}}));
 }
 
 void read_pareto(ObjectReader& reader, OwnMetrics own, SearchConfig& out) {

@@ -12,8 +12,8 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::size_t k_most_class_rows = 100, k_most_pairs = 15, k_most_drawn = 50, k_texts_in_cells = 20, k_most_targets = 8,
-                      k_most_spots = 1000, k_whole_matrix = 10;
+constexpr std::size_t k_most_class_rows = 100, k_most_pairs = 15, k_most_drawn = 50, k_texts_in_cells = 20,
+                      k_most_targets = 8, k_most_spots = 1000, k_whole_matrix = 10;
 
 std::string name_cell(std::string_view name) { return fmt::format("<td>{}</td>", escaped(cut_text(name, 60))); }
 
