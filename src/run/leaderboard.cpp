@@ -156,7 +156,7 @@ std::string leaderboard(Summary const& summary, int columns) {
     for (std::size_t i = 0; i < std::min(trials.size(), k_leaderboard_rows); ++i)
         out += with_config(row(i + 1, *trials[i], summary, second), trials[i]->assignment, width);
     auto const no_epoch = static_cast<std::size_t>(std::ranges::count_if(summary.trials, [](TrialSummary const& trial) {
-        return trial.tally.epochs == 0 && !trial.tally.failed;
+        return !trial.tally.best && trial.tally.epochs == 0 && !trial.tally.failed;
     }));
     out +=
         rest_of(trials.size(), summary.trials.size() - trials.size() - no_epoch, fmt::format("a finite {}", summary.metric));

@@ -9,7 +9,7 @@
 namespace hopscotch {
 
 struct Placed {
-    std::string name;  // "trial 3"
+    std::string name;  // "trial 3", "trials 4-5"
     double value = 0;  // of search.metric
     int epochs = 0;    // trained
 };

@@ -86,7 +86,7 @@ class BestErrors(Case):
     def test_folds_have_none(self):
         self.digits_run(search={"procedure": "grid", "folds": 2, "metric": "val_accuracy"})
         self.assertFalse((self.cwd / "out/best/validation.json").exists())
-        self.assertRegex(self.text(), r"trials \d-\d is [\d.e-]+ behind trials \d-\d")
+        self.assertRegex(self.text(), r"trials \d-\d are [\d.e-]+ behind trials \d-\d")
 
     def test_the_report_shows_them(self):
         self.digits_run()

@@ -129,6 +129,8 @@ TEST(Comparisons, GroupsByTheirMeans) {
               "   1       2-3        0.8500   0.0625  lr=0.2\n"
               "   2       0-1        0.7500   0.2500  lr=0.1\n"
               "     1 without a finite val_accuracy of every trial\n"
+              "     trials 0-1 are 0.1 behind trials 2-3, within the noise (standard error\n"
+              "     0.18)\n"
               "     best model: trial 3, epoch 0\n");
     auto const groups = to_json(summary).at("groups");
     EXPECT_EQ(groups.array()[0].dump(),

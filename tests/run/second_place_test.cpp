@@ -24,6 +24,8 @@ TEST(SecondPlace, SaysWhoTrainedLonger) {
 
 TEST(SecondPlace, MayBeAsGood) {
     EXPECT_EQ(second_place_text({"trial 3", 0.5, 3}, {"trial 7", 0.5, 3}, 0.1), "trial 7 is as good as trial 3");
+    EXPECT_EQ(second_place_text({"trials 0-1", 0.5, 3}, {"trials 2-3", 0.5, 3}, 0.1),
+              "trials 2-3 are as good as trials 0-1");
     EXPECT_EQ(second_place_text({"trial 3", NAN, 3}, {"trial 7", 0.5, 3}, 0.1), "");
 }
 

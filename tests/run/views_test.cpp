@@ -104,7 +104,8 @@ Summary sixteen_trials() {
         metrics.epoch = 9;
         metric_place(metrics, "val_accuracy") = id == 5 ? 0.98 : 0.9;
         metric_place(metrics, "val_loss") = 0.1234;
-        if (id != 15) trial.tally.best = metrics;
+        trial.tally.epochs = id == 14 ? 0 : 10;
+        if (id < 14) trial.tally.best = metrics;
         summary.trials.push_back(trial);
     }
     return summary;
@@ -121,9 +122,13 @@ TEST(Leaderboard, TenBestThenTheRest) {
     EXPECT_EQ(line, "   2     0        0.9000     9    0.1234  lr=0.1 hidden=[64]");
     for (int rank = 3; rank <= 10; ++rank) std::getline(lines, line);
     std::getline(lines, line);
-    EXPECT_EQ(line, "     ... 5 more");
+    EXPECT_EQ(line, "     ... 4 more");
     std::getline(lines, line);
     EXPECT_EQ(line, "     1 without a finite val_accuracy");
+    std::getline(lines, line);
+    EXPECT_EQ(line, "     1 without an epoch that has ended");
+    std::getline(lines, line);
+    EXPECT_EQ(line, "     trial 0 is 0.08 behind trial 5");
     EXPECT_FALSE(std::getline(lines, line));
 }
 

@@ -28,7 +28,8 @@ bool is_kept(PreparedRun const& prepared, LapId best) { return prepared.earlier 
 
 BestScores Attempt::score_best(Summary const& summary) {
     auto const& manifest = prepared_.manifest;
-    if (!summary.best_trial || signal_caught() != 0 || (manifest.test.empty() && manifest.valid.empty())) return {};
+    bool const nothing_to_learn = manifest.test.empty() && (manifest.valid.empty() || prepared_.synthetic);
+    if (!summary.best_trial || signal_caught() != 0 || nothing_to_learn) return {};
     auto const& best = summary.trials[summary.best_trial->index()];
     if (is_kept(prepared_, {best.id, best.tally.best->epoch}))
         return {test_from_json(prepared_.earlier->facts.test), prepared_.earlier->kept.errors};
