@@ -18,9 +18,10 @@ enum class MessageKind : std::uint16_t {
     greeting,                                  // likewise: opens the connection before the first hop needs it
     state, slots, gradient, parameters, rows,  // a push; slots: of a parameter server
     welcome, hello,                            // roll call
-    lap, stop, fetch_best, score_best, pause, save, leave, keep, settle, visit, shutdown, farewell,  // rank 0 -> trainers
+    lap, stop, fetch_best, score_best, analyse_best, pause, save, leave, keep, settle, visit,  // rank 0 -> trainers
+    shutdown, farewell,  // likewise
     lost,  // rank 0 -> trainers, and rank 0's courier to itself: the job goes on without that rank
-    lap_done, turn, checkpointed, scored, paused, all_saved, settled, damaged, goodbye, fatal,  // trainer -> rank 0
+    lap_done, turn, checkpointed, scored, analysed, paused, all_saved, settled, damaged, goodbye, fatal,  // trainer -> rank 0
     share, unit,  // among trainers that train a lap or a unit together; the first one also sends lap and stop
     serve, pull, rows_wanted,  // to a trainer's service: a parameter server, or the owner of rows
     test                       // benchmarks and tests

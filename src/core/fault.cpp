@@ -48,6 +48,7 @@ constexpr std::array k_points{
     Point{"lap.record", "rank 0 has received a finished lap"},
     Point{"pause.save", "a trainer is about to save what it holds, after a signal"},
     Point{"end.best", "rank 0 is about to write the best model"},
+    Point{"end.errors", "rank 0 has written the best model and is about to ask for its errors"},
     Point{"end.shutdown", "rank 0 sends the trainers home"},
     Point{"end.goodbye", "a trainer sends Goodbye"},
     Point{"end.farewell", "rank 0 has written everything, and lets the trainers go"},

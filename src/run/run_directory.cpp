@@ -79,7 +79,8 @@ bool leads_elsewhere(fs::directory_entry const& entry, int depth) {
 bool is_in_the_way(fs::directory_entry const& entry, int depth) {
     std::error_code ignored;
     auto const name = entry.path().filename().string();
-    if (depth > 0) return name.starts_with("model.") && !entry.is_symlink() && entry.is_directory(ignored);
+    bool const of_best = name.starts_with("model.") || name.starts_with("validation.");
+    if (depth > 0) return of_best && !entry.is_symlink() && entry.is_directory(ignored);
     return written_by_a_run(name) && !among(k_folders, name) && !entry.is_regular_file(ignored);
 }
 
@@ -129,7 +130,7 @@ void renew(fs::path const& path, std::uintmax_t known_bytes) {
     auto const journal = path / "journal.jsonl";
     write_atomically(journal, read_beginning(journal, known_bytes));  // behind it: a torn line, or zeros
     auto const log = path / "server_log.jsonl";  // goes on, too: under another name it may be somebody else's file
-    if (fs::exists(log)) write_atomically(log, read_whole(log));
+    if (fs::exists(log)) write_atomically(log, read_beginning(log, fs::file_size(log)));
     for (auto const* name : {"metrics.jsonl", "trace.json", "summary.json", "trials.csv"}) fs::remove(path / name);
     remove_unfinished_checkpoints(path);
 }

@@ -144,7 +144,8 @@ public:
         TrainerId trainer = {};        // the writer; -1: not known
     };
     virtual void saved(Saved const&) {}
-    virtual void scored(LapRecord const& /*test*/, std::string const& /*errors*/) {}  // see Dispatcher::score_best
+    virtual void scored(LapRecord const&) {}                 // the best trial on the test shards, in LapRecord::valid
+    virtual void analysed(std::string const& /*errors*/) {}  // Dispatcher::analyse_best
 };
 
 }  // namespace hopscotch

@@ -6,11 +6,14 @@ import collections
 import csv
 import json
 import re
+import signal
 
 from harness import Case, experiment
 
 
 class BestErrors(Case):
+    import_options = ("--test", "0.2")
+
     def errors(self, run="out"):
         return json.loads((self.cwd / run / "best/validation.json").read_text())
 
@@ -109,6 +112,7 @@ class BestErrors(Case):
 
     def test_another_metric_compares(self):
         self.digits_run()
+        self.assertIn("On the test shards its accuracy is", self.page())
         best = {t["best"]["val_accuracy"]: n for n, t in enumerate(self.summary()["trials"])}
         self.assertEqual(len(best), 2)
         losses = {}
@@ -118,6 +122,11 @@ class BestErrors(Case):
         first = min(losses, key=losses.get)
         self.assertRegex(self.text("--metric", "train_loss"), rf"trial +train_loss.*\n  {first} ")
         self.assertRegex(self.text("--metric", "train_loss", "--mode", "max"), rf"trial +train_loss.*\n  {1 - first} ")
+        for mode in ("min", "max"):  # one of them chooses the trial that was not scored
+            args = ("--metric", "train_loss", "--mode", mode, "--out", f"{mode}.html")
+            self.assertEqual(self.run_hopscotch("report", "out", *args)[0], 0)
+        said = ["On the test shards" in (self.cwd / f"{mode}.html").read_text() for mode in ("min", "max")]
+        self.assertFalse(all(said), "a score of another trial or epoch")
         for args, message in (
             (["--metric", "val_los"], "--metric val_los: is unknown (known: train_loss, val_loss, "),
             (["--metric", "val_r2"], "--metric val_r2: no trial of out has it; leave it out"),
@@ -148,6 +157,35 @@ class BestErrors(Case):
             self.assertNotIn('id="errors"', self.page())
             self.assertIn("val_accuracy", self.text())
 
+    def test_a_kill_before_the_errors_costs_no_model(self):
+        self.write(experiment(space={"train.optimizer.lr": [0.02, 0.1]}, run={"dir": "out", "device": "cpu"}))
+        fault = {"HOPSCOTCH_FAULT": "end.errors:1:kill"}
+        code, _, _ = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "2", env=fault)
+        self.assertEqual(code, -signal.SIGKILL)
+        model = (self.cwd / "out/best/model.json").read_bytes()
+        self.assertFalse((self.cwd / "out/best/validation.json").exists())
+        self.assertIn("val_accuracy", self.text())
+        code, out, err = self.run_hopscotch("resume", "out", "--quiet")
+        self.assertEqual(code, 0, out + err)
+        self.assertEqual((self.cwd / "out/best/model.json").read_bytes(), model)
+        self.assertNotIn('id="errors"', self.page())
+
+    def test_a_number_that_is_hardly_one(self):
+        self.digits_run()
+        journal = self.cwd / "out/journal.jsonl"
+        lines = [json.loads(line) for line in journal.read_text().splitlines()]
+        for line in lines:
+            if line["event"] == "lap_done":
+                line["validation"]["loss_sum"] = 1e-310
+        journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        self.assertIn('id="trial"', self.page())
+
+    def test_a_pareto_front_stands_among_the_others(self):
+        self.digits_run(search={"procedure": "grid", "metric": "val_accuracy", "pareto": ["val_f1", "val_loss"]})
+        section = re.search(r'<section id="pareto">(.*?)</section>', self.page(), re.DOTALL)[1]
+        self.assertEqual(section.count('class="dot hollow"'), 2)
+        self.assertNotIn("not in the run directory", section)
+
     def test_more_trials_keep_or_renew_it(self):
         space = {"train.optimizer.lr": {"type": "float", "low": 0.001, "high": 0.2, "log": True}}
         search = {"procedure": "random", "trials": 2, "metric": "val_accuracy"}
@@ -160,3 +198,8 @@ class BestErrors(Case):
             errors, summary = self.errors(), self.summary()
             self.assertEqual(errors["trial"], summary["best_trial"])
             self.assertEqual(errors["standard_error"], summary["standard_error"])
+        # Killed before the errors of a new best are known: none are left of the old one.
+        fault = {"HOPSCOTCH_FAULT": "end.errors:1:kill"}
+        self.run_hopscotch("resume", "out", "--set", "search.trials=24", "--quiet", env=fault)
+        self.assertNotEqual(json.loads((self.cwd / "out/best/model.json").read_text())["trial"], errors["trial"])
+        self.assertFalse((self.cwd / "out/best/validation.json").exists())

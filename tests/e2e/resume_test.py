@@ -687,6 +687,9 @@ class WrongStates(Disturbed):
 
 
 class Steps(Disturbed):
+    def begun(self):
+        return {line["trial"] for line in self.journal() if line["event"] == "lap_released"}
+
     def test_a_run_of_an_earlier_version_keeps_its_binary_sums(self):
         """Earlier versions trained 0.1 + 2 * 0.1 = 0.30000000000000004. A list of such numbers makes the same journal; then
         the range takes its place in the documents."""
@@ -698,6 +701,8 @@ class Steps(Disturbed):
         self.write(experiment(train=train, space=listed, run=run))
         process = self.start("run", "e.json", "--quiet", "--trainers", "2")
         self.wait_for_event(process)
+        # What has not begun by then has no value yet, and gets that of the range.
+        self.wait_for(lambda: len(self.begun()) == len(sums), "all trials to begin", process)
         process.send_signal(signal.SIGTERM)
         self.end_of(process)
         self.ended_with(75, process, "")

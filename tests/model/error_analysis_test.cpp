@@ -105,6 +105,36 @@ TEST(ErrorAnalysis, KnowsTheErrorOfAnAccuracy) {
     EXPECT_NEAR(std::sqrt(sum), std::sqrt(0.8 * 0.2 / rows), 0.05 * std::sqrt(0.8 * 0.2 / rows));
 }
 
+// Hanley and McNeil (1982): of equal scores in both classes the variance is (positives + negatives + 1) / (12 p n).
+TEST(ErrorAnalysis, KnowsTheErrorOfAnAuc) {
+    constexpr std::size_t rows = 1000;
+    auto const data = data_of(Task::classification, 2);
+    TrainConfig const train;
+    double sum = 0;
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        Rng rng(seed);
+        auto const outputs = normal_outputs(rng, 2 * rows);
+        std::vector<std::int64_t> labels;
+        for (std::size_t r = 0; r < rows; ++r) labels.push_back(rng.below(2));
+        ErrorAnalysis analysis(data, train, "val_auc");
+        analysis.labels(outputs, labels);
+        auto const error = analysis.document().at("standard_error").number();
+        sum += error * error / 60;
+    }
+    auto const expected = std::sqrt(1001.0 / (12 * 500.0 * 500.0));
+    EXPECT_NEAR(std::sqrt(sum), expected, 0.07 * expected);
+}
+
+TEST(ErrorAnalysis, SortsNoHugeListOfScores) {
+    constexpr std::size_t rows = 1'000'001;
+    auto const data = data_of(Task::classification, 2);
+    TrainConfig const train;
+    ErrorAnalysis analysis(data, train, "val_auc");
+    analysis.labels(std::vector<float>(2 * rows, 0.5F), std::vector<std::int64_t>(rows, 1));
+    EXPECT_EQ(analysis.document().at("rows").integer(), 1'000'001);
+    EXPECT_TRUE(analysis.document().at("standard_error").is_null());
+}
+
 TEST(ErrorAnalysis, SaysNothingItDoesNotKnow) {
     auto const data = data_of(Task::classification, 2);
     TrainConfig const train;

@@ -228,7 +228,8 @@ TEST(RunDirectory, ARunDoesNotGoOnWhereItCannotWrite) {
     fs::create_directories(run / "best/trial-0");
     fs::create_directories(run / "notes of a user");
     ASSERT_EQ(refusal(run, RunDirUse::resume), "");
-    for (auto const* name : {"metrics.jsonl", "summary.json.tmp", "best/model.json", "best/trial-0/model.json.tmp"}) {
+    for (auto const* name :
+         {"metrics.jsonl", "summary.json.tmp", "best/model.json", "best/trial-0/model.json.tmp", "best/validation.json"}) {
         fs::create_directories(run / name / "content");
         EXPECT_EQ(refusal(run, RunDirUse::resume),
                   (run / name).string() + ": is no file (a run writes a file of that name); remove it");
@@ -237,6 +238,18 @@ TEST(RunDirectory, ARunDoesNotGoOnWhereItCannotWrite) {
     ASSERT_EQ(::mkfifo((run / "server_log.jsonl").c_str(), 0600), 0);
     EXPECT_EQ(refusal(run, RunDirUse::resume),
               (run / "server_log.jsonl").string() + ": is no file (a run writes a file of that name); remove it");
+}
+
+// After a power cut a log may end in zeros, as the journal may.
+TEST(RunDirectory, ALogWithATornTailStopsNoRun) {
+    Scratch scratch;
+    auto const run = scratch / "run";
+    std::string const log("{}\n\0\0", 5);
+    write(run / "experiment.json", k_ours);
+    write(run / "journal.jsonl", "");
+    write(run / "server_log.jsonl", log);
+    RunDirectory const resumed(run, RunDirUse::resume, no_facts());
+    EXPECT_EQ(fs::file_size(run / "server_log.jsonl"), log.size());
 }
 
 TEST(RunDirectory, ALogThatAlsoHasANameElsewhereStays) {

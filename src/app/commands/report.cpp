@@ -16,6 +16,7 @@
 #include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
+#include "run/run_directory.hpp"
 #include "run/terminal.hpp"
 
 namespace hopscotch {
@@ -30,11 +31,26 @@ struct ReportOptions {
     ComparedMetric metric;
 };
 
+// Before anything is read. by_itself: no --out was given; a directory that holds no run is told by its reader.
+void check_page(std::filesystem::path const& path, bool by_itself) {
+    if (!by_itself) return check_out_file(path.string(), "HTML file");
+    if (!holds_run(path.parent_path())) return;
+    try {
+        check_out_file(path.string(), "HTML file");
+    } catch (ConfigError const&) {
+        throw ConfigError(
+            fmt::format("{}: cannot be written (a directory of that name, or no right to write); name a file with --out",
+                        path.string()));
+    }
+}
+
 int report_command(ReportOptions const& options) {
     if (options.run_dirs.size() > k_most_reports)
         throw ConfigError(
             fmt::format("{} run directories are too many for a page (at most {})", options.run_dirs.size(), k_most_reports));
-    if (!options.out.empty()) check_out_file(options.out, "HTML file");
+    auto const path = options.out.empty() ? std::filesystem::path(options.run_dirs.front()) / "report.html"
+                                          : std::filesystem::path(options.out);
+    if (!options.text) check_page(path, options.out.empty());
     std::vector<ReportData> runs;
     for (auto const& dir : options.run_dirs) {
         try {
@@ -51,9 +67,6 @@ int report_command(ReportOptions const& options) {
         for (auto const& run : runs) fmt::print("{}", printable(report_text(run, terminal_of(1).columns)));
         return 0;
     }
-    auto const path = options.out.empty() ? std::filesystem::path(options.run_dirs.front()) / "report.html"
-                                          : std::filesystem::path(options.out);
-    check_out_file(path.string(), "HTML file");
     auto const page = report_page(runs);
     write_atomically(path, page);
     fmt::print("{} ({})\n", path.string(), bytes_text(page.size()));

@@ -23,7 +23,6 @@
 
 namespace hopscotch {
 
-struct BestScores;
 class Buffer;
 class Courier;
 class Director;
@@ -61,10 +60,12 @@ public:
     // some trainer does not answer.
     void leave_off();
 
-    // The best trial on the test shards and on the validation rows.
-    BestScores score_best(Summary const& summary);
-    // Writes best/model.safetensors, best/model.json and best/validation.json.
-    void write_best(Summary const& summary, BestScores const& scores);
+    // The best trial's metrics on the test shards. None if the dataset has no test shards, or if scoring failed.
+    std::optional<Metrics> test_best(Summary const& summary);
+    // Writes best/model.safetensors and best/model.json.
+    void write_best(Summary const& summary, std::optional<Metrics> const& test);
+    // Then best/validation.json: where this model errs on the validation rows, which is returned. Null: not known.
+    Json analyse_best(Summary const& summary);
     // Writes the same files for every trial into best/trial-N, from the files that trainers keep (run.keep_best "trial").
     // A trial whose file is not on the disk within run.deadline_s is left out with a warning.
     void write_best_of_trials(Summary const& summary);
@@ -74,7 +75,8 @@ public:
 
     // Acts on the record by its meaning (RecordMeaning).
     void lap_done(LapRecord const& record) override;
-    void scored(LapRecord const& test, std::string const& errors) override { scored_ = {test, errors}; }
+    void scored(LapRecord const& record) override { test_record_ = record; }
+    void analysed(std::string const& errors) override { errors_ = errors; }
     void saved(Saved const& saved) override {
         recorder_.saved(saved);
         execute_held();
@@ -96,6 +98,7 @@ private:
         std::optional<double> since_s = {};  // the state exists since then
     };
     void go_on(bool job_begins);
+    std::optional<std::pair<Lap, TrainerId>> best_lap(Summary const& summary);
     LapSink::Saved const* file_of_best(TrialId trial, int epoch);
     Buffer best_state(TrialId trial, int epoch);
     Buffer state_in(LapSink::Saved const& saved);
@@ -134,7 +137,8 @@ private:
     std::map<TrialId, TrainerId> homes_;
     std::set<std::pair<TrialId, int>> here_;  // laps that ended in this attempt
     std::optional<CatchUp> catch_up_;
-    std::optional<std::pair<LapRecord, std::string>> scored_;
+    std::optional<LapRecord> test_record_;
+    std::optional<std::string> errors_;
     double next_view_s_ = 0;
     // FLOPs: of laps that have ended in this attempt; what began with units of earlier jobs, less the trainers' count then.
     double flops_of_laps_ = 0, flops_before_ = 0;

@@ -26,13 +26,9 @@ bool is_kept(PreparedRun const& prepared, LapId best) { return prepared.earlier 
 
 }  // namespace
 
-BestScores Attempt::score_best(Summary const& summary) {
-    auto const& manifest = prepared_.manifest;
-    bool const nothing_to_learn = manifest.test.empty() && (manifest.valid.empty() || prepared_.synthetic);
-    if (!summary.best_trial || signal_caught() != 0 || nothing_to_learn) return {};
+// The lap that gave the best state, and the trainer that has the state or its file.
+std::optional<std::pair<Lap, TrainerId>> Attempt::best_lap(Summary const& summary) {
     auto const& best = summary.trials[summary.best_trial->index()];
-    if (is_kept(prepared_, {best.id, best.tally.best->epoch}))
-        return {test_from_json(prepared_.earlier->facts.test), prepared_.earlier->kept.errors};
     Lap lap;
     lap.trial = best.id;
     lap.epoch = best.tally.best->epoch;
@@ -40,26 +36,51 @@ BestScores Attempt::score_best(Summary const& summary) {
     if (auto const* file = file_of_best(lap.trial, lap.epoch)) {
         lap.from = file->file;
         lap.from_hash = file->state_hash;
+        return std::pair(lap, facts_.owners.of(ShardId(0)));
     }
-    if (lap.from.empty() && prepared_.experiment.search.copies() > 1) return {};
-    dispatcher_->score_best(lap, lap.from.empty() ? homes_.at(best.id) : facts_.owners.of(ShardId(0)));
-    while (!scored_ && signal_caught() == 0) pump_.take(*this, 0.1);
-    if (!scored_) return {};
-    auto const& record = scored_->first;
-    if (record.outcome != Outcome::finished) {
-        log_warning(fmt::format("trial {} could not be scored on the test shards: {}", best.id.value, record.reason));
-        return {};
+    if (prepared_.experiment.search.copies() > 1 || !homes_.contains(best.id)) return std::nullopt;
+    return std::pair(lap, homes_.at(best.id));
+}
+
+std::optional<Metrics> Attempt::test_best(Summary const& summary) {
+    if (!summary.best_trial || signal_caught() != 0 || prepared_.manifest.test.empty()) return std::nullopt;
+    auto const& best = summary.trials[summary.best_trial->index()];
+    if (is_kept(prepared_, {best.id, best.tally.best->epoch})) return test_from_json(prepared_.earlier->facts.test);
+    auto const lap = best_lap(summary);
+    if (!lap) return std::nullopt;
+    dispatcher_->score_best(lap->first, lap->second);
+    while (!test_record_ && signal_caught() == 0) pump_.take(*this, 0.1);
+    if (!test_record_) return std::nullopt;
+    if (test_record_->outcome != Outcome::finished) {
+        log_warning(fmt::format("trial {} could not be scored on the test shards: {}", best.id.value, test_record_->reason));
+        return std::nullopt;
     }
-    BestScores out;
-    if (!scored_->second.empty()) out.errors = parse_json_or_throw(scored_->second, "errors on the validation rows");
-    if (manifest.test.empty()) return out;
-    out.test = metrics_of(record, director_.trials()[best.id.index()].loss);
-    out.test->rows = record.valid.rows;
-    return out;
+    auto metrics = metrics_of(*test_record_, director_.trials()[best.id.index()].loss);
+    metrics.rows = test_record_->valid.rows;
+    return metrics;
+}
+
+Json Attempt::analyse_best(Summary const& summary) {
+    auto const& manifest = prepared_.manifest;
+    bool const nothing_to_learn = manifest.valid.empty() || manifest.task == Task::language || prepared_.synthetic ||
+                                  prepared_.experiment.search.folds > 1;
+    if (!summary.best_trial || signal_caught() != 0 || nothing_to_learn) return {};
+    auto const& best = summary.trials[summary.best_trial->index()];
+    LapId const id{best.id, best.tally.best->epoch};
+    if (is_kept(prepared_, id) && !prepared_.earlier->kept.errors.is_null()) return prepared_.earlier->kept.errors;
+    auto const lap = is_kept(prepared_, id) ? std::nullopt : best_lap(summary);
+    if (!lap) return {};
+    fault_point("end.errors");
+    dispatcher_->analyse_best(lap->first, lap->second);
+    while (!errors_ && signal_caught() == 0) pump_.take(*this, 0.1);
+    if (!errors_ || errors_->empty()) return {};
+    auto errors = parse_json_or_throw(*errors_, "errors on the validation rows");
+    write_errors(make_folders(directory_.path(), "best"), id, errors);
+    return errors;
 }
 
 // The state comes from the trainer that validated that epoch, or from the file of an earlier job.
-void Attempt::write_best(Summary const& summary, BestScores const& scores) {
+void Attempt::write_best(Summary const& summary, std::optional<Metrics> const& test) {
     if (!summary.best_trial || signal_caught() != 0) return;
     recorder_.stop_if_replaced();
     fault_point("end.best");
@@ -71,9 +92,8 @@ void Attempt::write_best(Summary const& summary, BestScores const& scores) {
     if (!state)
         return log_warning(
             fmt::format("trial {}: its best state has not reached the disk; best/ is left out", best.id.value));
-    auto const folder = make_folders(directory_.path(), "best");
-    write_best_model(prepared_, folder, {trial, *best.tally.best, state.bytes(), scores.test ? &*scores.test : nullptr});
-    write_errors(folder, {best.id, best.tally.best->epoch}, scores.errors);
+    write_best_model(prepared_, make_folders(directory_.path(), "best"),
+                     {trial, *best.tally.best, state.bytes(), test ? &*test : nullptr});
 }
 
 // The file of the best state, if an earlier job saved it, or if the trial has copies: trainers cannot know which state of a

@@ -40,6 +40,7 @@ Json model_document(PreparedRun const& prepared, Assignment const& assignment) {
 }  // namespace
 
 void write_best_model(PreparedRun const& prepared, std::filesystem::path const& folder, BestModel const& best) {
+    std::filesystem::remove(folder / "validation.json");  // of another state
     Workspace workspace("cpu", 1);
     auto const model = make_trial_model(prepared.config_of(best.trial.assignment), prepared.manifest, workspace);
     model.state->bind(best.state);
@@ -58,14 +59,9 @@ void write_best_model(PreparedRun const& prepared, std::filesystem::path const& 
 }
 
 void write_errors(std::filesystem::path const& folder, LapId const& lap, Json const& errors) {
-    auto const file = folder / "validation.json";
-    if (errors.is_null()) {
-        std::filesystem::remove(file);
-        return;
-    }
     auto out = Json::object({{"format", 1}, {"trial", lap.trial.value}, {"epoch", lap.epoch}});
     for (auto const& [key, value, _] : errors.object()) out[key] = value;
-    write_atomically(file, out.dump() + "\n");
+    write_atomically(folder / "validation.json", out.dump() + "\n");
 }
 
 }  // namespace hopscotch

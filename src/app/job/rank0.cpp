@@ -11,7 +11,6 @@
 #include <optional>
 
 #include "app/job/attempt.hpp"
-#include "app/job/best_model.hpp"
 #include "app/job/call_trainers.hpp"
 #include "app/job/describe_run.hpp"
 #include "app/job/earlier_jobs.hpp"
@@ -196,12 +195,13 @@ int Rank0::work(Attempt& job) {
     auto const so_far = job.recorder().summarise({}, trials);
     // The best of each trial comes first, because rank 0 takes no news of files while it fetches the best of all.
     if (prepared_.experiment.run.keep_best == KeepBest::trial) job.write_best_of_trials(so_far);
-    auto const scores = job.score_best(so_far);
-    job.write_best(so_far, scores);
+    auto const test = job.test_best(so_far);
+    job.write_best(so_far, test);
+    auto const errors = job.analyse_best(so_far);  // last: nobody loses a model by it
     if (signal_caught() != 0) pause(job);
     auto totals = end_of(end_job(courier_, 0, prepared_.experiment.run.deadline_s));
-    totals.test = scores.test;
-    if (auto const* error = scores.errors.find("standard_error"); error != nullptr && error->is_number())
+    totals.test = test;
+    if (auto const* error = errors.find("standard_error"); error != nullptr && error->is_number())
         totals.standard_error = error->number();
     auto const failure = so_far.best_trial ? "" : fmt::format("no trial finished an epoch with a finite {}", so_far.metric);
     auto const summary = job.recorder().finish(end(std::move(totals), failure), trials);

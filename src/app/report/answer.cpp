@@ -50,6 +50,11 @@ std::string result_sentence(ReportData const& data) {
 std::string test_sentence(ReportData const& data) {
     auto const* test = data.summary.find("test");
     if (test == nullptr || !test->is_object()) return "";
+    // Of the search's best epoch; --metric may have chosen another one.
+    auto const* best = data.best_trial();
+    auto const same = [&](Json const& json, std::string_view key, int value) { return number_in(json, key) == value; };
+    if (best == nullptr || !same(data.summary, "best_trial", best->id.value) || !same(*test, "epoch", best->best->epoch))
+        return "";
     // First the metric that was searched.
     std::string_view const searched = data.metric.starts_with("val_") ? std::string_view(data.metric).substr(4) : "";
     for (std::string_view const name :

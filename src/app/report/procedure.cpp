@@ -41,12 +41,24 @@ std::optional<FrontPoints> front_of(Json const& summary) {
     return out;
 }
 
-// Values of the other trials, as far as the journal tells them: the searched metric, seconds and bytes.
+// The epoch with the best search.metric, whatever metric the report compares by.
+LapPoint const* best_of_search(ReportData const& data, ReportTrial const& trial) {
+    auto const& search = data.experiment.search;
+    auto const value = [&](LapPoint const& point) { return metric_value(point.metrics, search.metric); };
+    LapPoint const* best = nullptr;
+    for (auto const& point : trial.curve)
+        if (std::isfinite(value(point)) && (best == nullptr || better(value(point), value(*best), search.mode)))
+            best = &point;
+    return best;
+}
+
+// Values of the other trials, as far as the journal tells them: metrics, seconds and bytes.
 std::optional<double> measure_of(ReportData const& data, ReportTrial const& trial, std::string const& name) {
-    if (name == data.metric) return trial.best ? std::optional(trial.best->value) : std::nullopt;
     if (name == "train_s") return trial.train_s;
     if (name == "state_mb") return static_cast<double>(trial.state_bytes) / 1e6;
-    return std::nullopt;
+    auto const* best = is_metric(name) || may_be_own_metric(name) ? best_of_search(data, trial) : nullptr;
+    auto const value = best == nullptr ? k_no_score : metric_value(best->metrics, name);
+    return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 // A decision's place in the procedure: "bracket 1" of "bracket 1, rung 0 (3 epochs): rank 2 of 2 so far".

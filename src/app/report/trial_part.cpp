@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 
 #include "app/report/sections.hpp"
@@ -16,7 +17,7 @@ constexpr std::size_t k_most_listed = 1000, k_most_log_lines = 40, k_most_points
 constexpr double k_most_bytes = 300e3, k_bytes_of_a_number = 7;
 
 // A number that is not finite becomes null.
-double short_value(double value) { return std::isfinite(value) ? std::stod(fmt::format("{:.4g}", value)) : value; }
+double short_value(double value) { return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr); }
 
 // By trial: what the search and users decided, and how it ended.
 std::map<TrialId, Json::Array> logs_of(ReportData const& data) {
@@ -98,7 +99,8 @@ std::string trial_section(ReportData const& data) {
         one["log"] = std::move(logs[trial.id]);
         trials[std::to_string(trial.id.value)] = std::move(one);
     }
-    auto const first = data.best_trial() != nullptr ? data.best_trial()->id.value : data.trials[order.front()].id.value;
+    bool const has_best = data.best && std::ranges::count(order, *data.best) > 0;
+    auto const first = data.trials[has_best ? *data.best : order.front()].id.value;
     auto const document =
         Json::object({{"first", std::to_string(first)}, {"metrics", metrics}, {"trials", std::move(trials)}});
     auto out = fmt::format(

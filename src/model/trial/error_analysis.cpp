@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 
 #include "experiment/metric.hpp"
@@ -17,10 +18,11 @@ constexpr std::size_t k_groups = 20;  // of rows, for the jackknife
 constexpr std::int64_t k_fewest_rows = 2 * k_groups;
 constexpr std::size_t k_most_confusion = 50, k_most_classes = 1000, k_most_confused = 30, k_most_targets = 16;
 constexpr std::size_t k_most_sample = 1000;
+constexpr std::int64_t k_most_ranked = 2'000'000;  // rows x labels
 constexpr std::array k_residual_quantiles{0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0};
 
 // Seven digits, as a float has them.
-Json rounded(double value) { return std::stod(fmt::format("{:.7g}", value)); }
+Json rounded(double value) { return std::strtod(fmt::format("{:.7g}", value).c_str(), nullptr); }
 
 // By linear interpolation, as numpy's default. values: sorted, not empty.
 double quantile(std::vector<float> const& values, double share) {
@@ -42,13 +44,18 @@ ErrorAnalysis::ErrorAnalysis(Manifest const& data, TrainConfig const& train, std
       right_(labelled_.size()),
       residuals_(data.task == Task::regression ? std::min(static_cast<std::size_t>(data.outputs), k_most_targets) : 0) {}
 
-Evaluation& ErrorAnalysis::group() { return groups_[static_cast<std::size_t>(rows_) % k_groups]; }
+// Ranks are kept for val_auc alone, and only while they are few.
+void ErrorAnalysis::add_to_group(auto const& add) {
+    auto& group = groups_[static_cast<std::size_t>(rows_) % k_groups];
+    add(group);
+    if (metric_ != k_val_auc || rows_ * data_.outputs > k_most_ranked) group.forget_ranks();
+}
 
 void ErrorAnalysis::labels(std::span<float const> outputs, std::span<std::int64_t const> labels) {
     auto const width = static_cast<std::size_t>(data_.outputs);
     for (std::size_t r = 0; r < labels.size(); ++r) {
         auto const row = outputs.subspan(r * width, width);
-        group().add_labels(row, labels.subspan(r, 1));
+        add_to_group([&](Evaluation& group) { group.add_labels(row, labels.subspan(r, 1)); });
         hear_row(row, labels[r]);
         ++rows_;
     }
@@ -59,7 +66,7 @@ void ErrorAnalysis::targets(std::span<float const> outputs, std::span<float cons
     auto const loss = target_loss(train_, data_.target_stddev);
     for (std::size_t first = 0; first < targets.size(); first += width) {
         auto const row = outputs.subspan(first, width), answers = targets.subspan(first, width);
-        group().add_targets(row, answers, loss);
+        add_to_group([&](Evaluation& group) { group.add_targets(row, answers, loss); });
         hear_row(row, answers);
         ++rows_;
     }
@@ -101,6 +108,7 @@ double ErrorAnalysis::standard_error() const {
     if (!is_metric(metric_) || rows_ < k_fewest_rows) return ValidationScores::none;
     auto const& metric = metric_traits(metric_);
     if (!metric.is_of_validation() || !has_metric(train_.loss, metric)) return ValidationScores::none;
+    if (metric_ == k_val_auc && rows_ * data_.outputs > k_most_ranked) return ValidationScores::none;
     std::vector<double> values;
     for (std::size_t left_out = 0; left_out < k_groups; ++left_out) {
         Evaluation rest(data_.task, data_.outputs);

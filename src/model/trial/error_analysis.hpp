@@ -16,8 +16,9 @@ namespace hopscotch {
 
 class ErrorAnalysis final : public RowListener {
 public:
-    // metric: search.metric. A metric of training or of the user's own gets no standard error. `data` and `train` must
-    // outlive the analysis. Not for language: its rows have an answer for each token.
+    // metric: search.metric. A metric of training or of the user's own gets no standard error, and neither does val_auc of
+    // more than two million rows x labels, which must be sorted 20 times. `data` and `train` must outlive the analysis. Not
+    // for language: its rows have an answer for each token.
     ErrorAnalysis(Manifest const& data, TrainConfig const& train, std::string metric);
 
     void labels(std::span<float const> outputs, std::span<std::int64_t const> labels) override;
@@ -32,7 +33,7 @@ private:
     };
     void hear_row(std::span<float const> outputs, std::int64_t label);
     void hear_row(std::span<float const> outputs, std::span<float const> targets);
-    Evaluation& group();
+    void add_to_group(auto const& add);
     double standard_error() const;
     void add_classes(Json& document) const;
     Json residuals_of(std::size_t target) const;

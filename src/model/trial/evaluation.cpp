@@ -47,7 +47,7 @@ std::int64_t evaluation_batch(std::int64_t row_size, std::int64_t row_outputs) {
 }
 
 void Evaluation::add_labels(std::span<float const> outputs, std::span<std::int64_t const> labels) {
-    if (listener_ != nullptr) listener_->labels(outputs, labels);
+    if (listener_ != nullptr) return listener_->labels(outputs, labels);
     counts_.resize(outputs_);
     if (outputs_ == 2) scored_.resize(1);
     for (std::size_t r = 0; r < labels.size(); ++r) {
@@ -81,7 +81,7 @@ double Evaluation::TargetLoss::operator()(double output, double target) const {
 }
 
 void Evaluation::add_targets(std::span<float const> outputs, std::span<float const> targets, TargetLoss const& loss) {
-    if (listener_ != nullptr) listener_->targets(outputs, targets);
+    if (listener_ != nullptr) return listener_->targets(outputs, targets);
     bool const labels = loss.kind == TargetLoss::Kind::logistic;
     if (labels) {
         counts_.resize(outputs_);

@@ -16,7 +16,7 @@ namespace hopscotch {
 // Rows of an evaluation batch for rows of so many features and outputs (of all tokens): bounded memory, at most 256.
 std::int64_t evaluation_batch(std::int64_t row_size, std::int64_t row_outputs);
 
-// Hears each row of an evaluation beside its sums: outputs and answers as Evaluation gets them.
+// Gets each row of an evaluation instead of the sums: outputs and answers as Evaluation gets them.
 class RowListener {
 public:
     virtual ~RowListener() = default;
@@ -44,7 +44,7 @@ public:
     };
     void add_targets(std::span<float const> outputs, std::span<float const> targets, TargetLoss const& loss);
 
-    // All rows from now on reach the listener, too, which must outlive their evaluation.
+    // From now on rows reach the listener and are not added up. The listener must outlive their evaluation.
     void pass_rows_to(RowListener& listener) { listener_ = &listener; }
     bool passes_rows() const { return listener_ != nullptr; }
 
@@ -58,6 +58,8 @@ public:
     // Of the batches so far: sums of the user's own metrics, which add up over batches.
     void add_own(std::span<double const> sums);
     std::vector<double> const& own() const { return own_; }
+
+    void forget_ranks() { scored_.clear(); }  // what only the AUC needs: a number for each row and label
 
     // The rows of `other`, which follow those of this one.
     void merge(Evaluation const& other);

@@ -47,6 +47,10 @@ void Dispatcher::score_best(Lap const& lap, TrainerId home) {
     resources_.courier.send(rank_of(home), MessageKind::score_best, encode(lap));
 }
 
+void Dispatcher::analyse_best(Lap const& lap, TrainerId home) {
+    resources_.courier.send(rank_of(home), MessageKind::analyse_best, encode(lap));
+}
+
 namespace {
 
 class HomeDispatcher : public Dispatcher {

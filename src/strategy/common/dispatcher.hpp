@@ -55,9 +55,11 @@ public:
     // arrive within run.deadline_s.
     Buffer fetch_best(LapId const& lap, TrainerId home);
 
-    // The trainer that validated the snapshot scores it on the test shards (LapRecord::valid), and analyses its errors on
-    // the validation rows (ErrorAnalysis as JSON text; "": not known). Both reach LapSink::scored.
+    // The trainer that validated the snapshot scores it on the test shards. The record reaches LapSink::scored.
     void score_best(Lap const& lap, TrainerId home);
+    // The same trainer analyses the snapshot's errors on the validation rows. LapSink::analysed gets ErrorAnalysis as JSON
+    // text; "": not known.
+    void analyse_best(Lap const& lap, TrainerId home);
 
 protected:
     void send_lap(TrainerId trainer, Lap const& lap);

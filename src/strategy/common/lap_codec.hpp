@@ -78,16 +78,6 @@ void fields(A& a, LapSink::Saved& m) {
     a(m.trial, m.epoch, m.step, m.batch, m.file, m.whole, m.gap_s, m.state_hash, m.begin_hash, m.seconds);
 }
 
-// MessageKind::scored: the arguments of LapSink::scored.
-struct Scored {
-    LapRecord test;
-    std::string errors;
-};
-template <class A>
-void fields(A& a, Scored& m) {
-    a(m.test, m.errors);
-}
-
 template <class A>
 void fields(A& a, Journey& m) {
     a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s, m.pushed_hash, m.shard, m.batches, m.rows,

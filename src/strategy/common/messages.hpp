@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The messages between rank 0 and the trainers during a job, as structs; comm/codec.hpp turns them into bytes. Messages of
-// one value are that value: stop sends a TrialId, fetch_best and keep send a LapId, lap and score_best a Lap.
+// one value are that value: stop sends a TrialId, fetch_best and keep send a LapId, lap,
+// score_best and analyse_best a Lap, analysed a text.
 #pragma once
 #include <cstdint>
 #include <string>

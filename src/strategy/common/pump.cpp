@@ -62,10 +62,8 @@ void Pump::take(LapSink& sink, double timeout_s) {
                                 message->from.value, saved.unsaved));
             return hear(message->from, message->kind, saved.round);
         }
-        case MessageKind::scored: {
-            auto const scored = decode<Scored>(message->body);
-            return sink.scored(scored.test, scored.errors);
-        }
+        case MessageKind::scored: return sink.scored(decode<LapRecord>(message->body));
+        case MessageKind::analysed: return sink.analysed(decode<std::string>(message->body));
         default: return dispatcher_.hear(*message);  // or an answer after its deadline
     }
 }

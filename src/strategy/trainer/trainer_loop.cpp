@@ -83,6 +83,7 @@ void TrainerLoop::answer(Incoming message) {
     switch (message.kind) {
         case MessageKind::fetch_best: return answer_fetch(decode<LapId>(message.body));
         case MessageKind::score_best: return answer_score(decode<Lap>(message.body));
+        case MessageKind::analyse_best: return answer_analyse(decode<Lap>(message.body));
         case MessageKind::pause:
             courier().activity().pause = true;
             pause_round_ = decode<Pause>(message.body).round;
@@ -111,19 +112,27 @@ void TrainerLoop::answer_fetch(LapId const& asked) {
     courier().push(Rank(0), encode(asked), std::move(snapshot));
 }
 
-void TrainerLoop::answer_score(Lap const& asked) {
+Buffer TrainerLoop::best_state(Lap const& asked) {
     bool const from_file = !asked.from.empty();
     require(from_file || keeper_.best().holds({asked.trial, asked.epoch}),
-            "the snapshot to be scored is on another trainer");
+            "the snapshot that is asked for is on another trainer");
     busy_with(asked, ShardId(-1), Phase::validation);
     Journey behind;  // in a file the end of that epoch is the beginning of the next
     behind.lap = asked;
     ++behind.lap.epoch;
-    auto snapshot = from_file ? load_state(resources_, behind) : keeper_.best().copy(pool());
-    Scored answer{runner().score_test(asked, snapshot.bytes(), &courier().activity()), {}};
-    if (answer.test.outcome == Outcome::finished)
-        answer.errors = runner().errors_on_validation(asked, snapshot.bytes(), &courier().activity());
-    courier().send(Rank(0), MessageKind::scored, encode(answer));
+    return from_file ? load_state(resources_, behind) : keeper_.best().copy(pool());
+}
+
+void TrainerLoop::answer_score(Lap const& asked) {
+    auto const snapshot = best_state(asked);
+    auto const record = runner().score_test(asked, snapshot.bytes(), &courier().activity());
+    courier().send(Rank(0), MessageKind::scored, encode(record));
+}
+
+void TrainerLoop::answer_analyse(Lap const& asked) {
+    auto const snapshot = best_state(asked);
+    auto const errors = runner().errors_on_validation(asked, snapshot.bytes(), &courier().activity());
+    courier().send(Rank(0), MessageKind::analysed, encode(errors));
 }
 
 void TrainerLoop::answer_leave(Leave const& asked) {

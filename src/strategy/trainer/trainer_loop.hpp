@@ -91,7 +91,9 @@ private:
     void answer(Incoming message);
     void answer_stop(TrialId trial);
     void answer_fetch(LapId const& asked);
+    Buffer best_state(Lap const& asked);
     void answer_score(Lap const& asked);
+    void answer_analyse(Lap const& asked);
     void answer_leave(Leave const& asked);
     void answer_save(Save const& asked);
     void say_paused();
