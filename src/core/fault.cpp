@@ -78,6 +78,7 @@ constexpr std::array k_points{
     Point{"live.append", "live.json is written, or written again"},
     Point{"live.rename", "live.json gets its name"},
     Point{"model.append", "a file of best/ is written"},
+    Point{"validation.append", "the errors of the best model are written"},
 };
 
 struct Order {

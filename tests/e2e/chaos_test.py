@@ -48,7 +48,7 @@ def kinds_at(point):
 
 
 def end_of_a_run(point):
-    return re.match(r"(end|model|summary|trials)\.", point) is not None
+    return re.match(r"(end|model|summary|trials|validation)\.", point) is not None
 
 
 class Chaos(unittest.TestCase):
@@ -81,7 +81,7 @@ class Faults(Disturbed):
                     env={"HOPSCOTCH_FAULT": f"{point}:1:{kinds[point]}"},
                 )
                 # Training goes on without a checkpoint, or a file that the journal makes again.
-                dispensable = point.startswith(("checkpoint", "trace", "metrics", "trials"))
+                dispensable = point.startswith(("checkpoint", "trace", "metrics", "trials", "validation"))
                 survived = dispensable and kinds[point] in ("throw", "enospc")
                 self.assertEqual(code == 0, survived, out + err)
                 self.assertNotEqual(code, 2, out + err)

@@ -75,7 +75,11 @@ Json Attempt::analyse_best(Summary const& summary) {
     while (!errors_ && signal_caught() == 0) pump_.take(*this, 0.1);
     if (!errors_ || errors_->empty()) return {};
     auto errors = parse_json_or_throw(*errors_, "errors on the validation rows");
-    write_errors(make_folders(directory_.path(), "best"), id, errors);
+    try {
+        write_errors(make_folders(directory_.path(), "best"), id, errors);
+    } catch (IoError const& error) {  // the model is there: its errors are not worth another job
+        log_warning(fmt::format("best/validation.json is left out: {}", error.what()));
+    }
     return errors;
 }
 
