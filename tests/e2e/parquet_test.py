@@ -225,6 +225,33 @@ class Tables(ParquetCase):
         (self.cwd / "out").rename(self.cwd / "before")
         self.assertEqual([row.name for row in self.imported_rows("t.parquet", "--id", "id")[1]], every(lambda n: f"r{n}"))
 
+    def test_the_column_of_names(self):
+        ids = {"t": [[1]] * ROWS, "b": [b"\xff"] * ROWS, "d": [datetime.timedelta(1)] * ROWS}
+        for name, cells in ids.items():
+            table = pyarrow.table({name: cells, "x": every(float), "y": every(lambda n: n % 2)})
+            for index in ([], [name]):
+                about = {"pandas": json.dumps({"index_columns": index})}
+                self.write_table(columns=table.replace_schema_metadata(about))
+                kind = pyarrow.parquet.read_schema(self.cwd / "t.parquet").field(0).type
+                self.refused(
+                    f"t.parquet: column '{name}' is {kind} (a row needs one number, text or date); "
+                    "write it as one of these, or choose another --id",
+                    "t.parquet",
+                    "--id",
+                    name,
+                )
+        self.assertEqual(self.imported_rows("t.parquet")[0]["provenance"]["dropped"], ["d"])
+        (self.cwd / "out").rename(self.cwd / "before")
+        names = every(lambda n: " a" if n == 1 else "NA" if n == 2 else f"r{n}")
+        self.write_table("a.parquet", {"t": names, "x": every(float), "y": every(lambda n: n % 2)})
+        self.write_table("b.parquet", {"t": every(int), "x": every(float), "y": every(lambda n: n % 2)})
+        manifest, rows = self.imported_rows("a.parquet", "b.parquet", "--id", "0")
+        self.assertEqual([row.name for row in rows], [name.strip() for name in names] + every(str))
+        self.assertEqual(
+            [text for text in manifest["decisions"] if text.startswith("column 't'")],
+            ["column 't': 1 text loses the blanks around it", "column 't' names the rows, and is no feature"],
+        )
+
     def test_targets(self):
         self.write_table(columns={"x": every(float), "a": every(lambda n: n % 2 == 0), "b": every(lambda n: n % 3 == 0)})
         manifest, rows = self.imported_rows("t.parquet", "--multilabel", "--label", "a", "--label", "2")
@@ -323,6 +350,21 @@ class Predictions(ParquetCase):
         self.trained("t.csv", "--header", "no")
         self.write_table(columns={"other": columns["x"]})
         self.assertEqual(self.predict("t.parquet"), self.predict("t.csv"))
+
+    def test_names_must_be_cells(self):
+        columns = {"x": every(float), "y": every(lambda n: n % 2), "id": every(lambda n: f"r{n}")}
+        self.write_table(columns=columns)
+        self.trained("t.parquet", "--id", "id")
+        self.assertEqual([row["id"] for row in self.predict("t.parquet")], columns["id"])
+        for index in ([], ["id"]):
+            table = pyarrow.table({**columns, "id": [b"\xff"] * ROWS, "n": every(int)})
+            self.write_table(columns=table.replace_schema_metadata({"pandas": json.dumps({"index_columns": index})}))
+            for options in ([], ["--id", "id"], ["--id", "2"]):
+                self.assertEqual(
+                    self.predict("t.parquet", *options),
+                    "t.parquet: column 'id' is binary (a row needs one number, text or date); write it as one of these\n",
+                )
+            self.assertEqual([row["n"] for row in self.predict("t.parquet", "--id", "n")], every(str))
 
     def test_rows_of_one_column(self):
         self.write_table(columns={"x": every(float), "y": every(lambda n: n % 2)})

@@ -152,7 +152,6 @@ private:
     std::int64_t row_ = 0;
 };
 
-// Errors name the source, and not the copy of it.
 auto CsvNewRows::by_source(auto const& work) const {
     try {
         return work();
@@ -188,6 +187,7 @@ CsvNewRows::CsvNewRows(CsvNewRowsOptions const& options, Manifest const& trained
     if (!header && text_.places(0) == CsvPlaces::lines) held_ = names;  // Parquet has names all the same
     by_source([&] {
         for (auto const& source : sources_) text_.require_cells(source.cell);
+        text_.require_cells(id_);
     });
 }
 

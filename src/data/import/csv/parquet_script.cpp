@@ -105,7 +105,7 @@ class Column:
         self.words += pc.sum(pc.is_in(plain, pa.array(WISHES["words"], pa.large_string()))).as_py() or 0
 
     def told(self):
-        kind = "index" if self.is_index else self.kind
+        kind = ("other_index" if self.kind == "other" else "index") if self.is_index else self.kind
         counts = {"empty": self.empty, "words": self.words, "blanks": self.blanks}
         return {"name": self.name, "type": str(self.type), "kind": kind, **counts}
 

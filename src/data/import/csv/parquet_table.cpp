@@ -87,7 +87,8 @@ ParquetKind kind_of(std::string const& name) {
     for (auto const& [known, kind] : {std::pair{"number", ParquetKind::number},
                                       {"category", ParquetKind::category},
                                       {"date", ParquetKind::date},
-                                      {"index", ParquetKind::index}})
+                                      {"index", ParquetKind::index},
+                                      {"other_index", ParquetKind::other_index}})
         if (name == known) return kind;
     return ParquetKind::other;
 }
