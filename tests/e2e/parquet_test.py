@@ -252,6 +252,14 @@ class Tables(ParquetCase):
             ["column 't': 1 text loses the blanks around it", "column 't' names the rows, and is no feature"],
         )
 
+    def test_advice_that_fits_parquet(self):
+        self.write_table(columns={"x": ["a", "x", *"bcdefg"] * 5, "y": ["u", "y", *"uvuvuv"] * 5})
+        self.refused(
+            "t.parquet: row 1: the names of the columns again, as a row (tables joined end to end?); remove it", "t.parquet"
+        )
+        self.write_table(columns={"x": every(lambda n: "a\0b" if n == 3 else "c"), "y": every(lambda n: n % 2)})
+        self.refused("t.parquet: row 3: a NUL byte in a text (no cell of a table can have it); take it out", "t.parquet")
+
     def test_targets(self):
         self.write_table(columns={"x": every(float), "a": every(lambda n: n % 2 == 0), "b": every(lambda n: n % 3 == 0)})
         manifest, rows = self.imported_rows("t.parquet", "--multilabel", "--label", "a", "--label", "2")
