@@ -381,6 +381,79 @@ class Predictions(ParquetCase):
         self.assertEqual(len(self.predict("one.parquet", "--missing", "mean")), 3)
 
 
+@unittest.skipUnless(pyarrow, "needs pyarrow")
+class Sizes(ParquetCase):
+    """A small file of long texts that are equal. The program of Python runs behind some lines of our own."""
+
+    def python(self, *lines):
+        program = self.cwd / "python3"
+        start = [f"#!{sys.executable} -I", "import os, sys, pyarrow.csv", "script, sys.argv = sys.argv[3], sys.argv[3:]"]
+        program.write_text("\n".join([*start, *lines, "exec(script)", ""]))
+        program.chmod(0o755)
+        self.env["HOPSCOTCH_PYTHON"] = str(program)
+
+    def write_long_texts(self, lengths, dictionary):
+        texts = pyarrow.array([str(n % 2) * length for n, length in enumerate(lengths)])
+        columns = {
+            "t": texts.dictionary_encode() if dictionary else texts,
+            "x": list(range(len(lengths))),
+            "y": [n % 2 for n in range(len(lengths))],
+        }
+        self.write_table(columns=columns, row_group_size=3000)
+
+    def test_batches_are_small(self):
+        lengths = [1] * 1500 + [20_000] * 2000 + [1] * 3000 + [5000] * 4000
+        self.python(
+            "Writer = pyarrow.csv.CSVWriter",
+            "class Counted:",
+            "    def __init__(self, *args, **options): self.writer = Writer(*args, **options)",
+            "    def __enter__(self): return self",
+            "    def __exit__(self, *_): self.writer.close()",
+            "    def write_batch(self, batch):",
+            f"        print(len(batch), batch.nbytes, file=open({str(self.cwd / 'sizes')!r}, 'a'))",
+            "        self.writer.write_batch(batch)",
+            "pyarrow.csv.CSVWriter = Counted",
+        )
+        for dictionary in (False, True):
+            self.write_long_texts(lengths, dictionary)
+            self.assertLess((self.cwd / "t.parquet").stat().st_size, 1 << 20)
+            _, rows = self.imported_rows("t.parquet", "--drop", "t")
+            self.assertEqual([int(row.features[0]) for row in rows], list(range(len(lengths))))
+            sizes = [tuple(map(int, line.split())) for line in (self.cwd / "sizes").read_text().splitlines()]
+            self.assertEqual(sum(rows for rows, _ in sizes), len(lengths))
+            self.assertLess(max(size for _, size in sizes), 3 << 24, sizes)
+            self.assertLess(len(sizes), 60)
+            (self.cwd / "sizes").unlink()
+            (self.cwd / "out").rename(self.cwd / f"out{dictionary}")
+
+    def free(self, share):
+        """A file system of 1000 MB, of which this share is free."""
+        self.python(
+            "class Disk: f_frsize, f_blocks = 1000, 10**6",
+            "def free(_):",
+            f"    Disk.f_bavail = {round(share * 10**6)}",
+            "    return Disk",
+            "os.statvfs = free",
+        )
+
+    def test_the_disk_is_not_filled(self):
+        self.write_long_texts([10_000] * 4000, True)
+        self.free(0.049)
+        code, out, err = self.run_import("t.parquet", "--drop", "t")
+        self.assertEqual((code, out), (2, ""))
+        self.assertRegex(
+            err,
+            r"^t.parquet: is too large as CSV text for TMPDIR \([1-3]\d MiB are written, and 46 MiB are free\); "
+            r"set TMPDIR to a larger disk\n$",
+        )
+        self.assertFalse((self.cwd / "out").exists())
+        self.free(0.051)
+        self.assertEqual(self.run_import("t.parquet", "--drop", "t")[0], 0)
+        self.write_table(columns={"x": every(float), "y": every(lambda n: n % 2)})
+        self.free(0.001)  # a small text does no harm
+        self.assertEqual(self.run_import("t.parquet", out="small")[0], 0)
+
+
 PARQUET = b"PAR1 and PAR1"
 OTHERWISE = "set HOPSCOTCH_PYTHON to a Python that has it, or save the table as CSV text"
 
