@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import pathlib
+import select
 import signal
 import subprocess
 import sys
@@ -373,6 +374,29 @@ class Predictions(ParquetCase):
                     "t.parquet: column 'id' is binary (a row needs one number, text or date); write it as one of these\n",
                 )
             self.assertEqual([row["n"] for row in self.predict("t.parquet", "--id", "n")], every(str))
+
+    def test_a_signal_leaves_nothing(self):
+        self.write_table(columns={"x": every(float), "y": every(lambda n: n % 2)})
+        self.trained("t.parquet")
+        program = self.cwd / "python3"
+        program.write_text('#!/bin/sh\necho some > "$5"\necho $$ > started\nexec sleep 1000\n')
+        program.chmod(0o755)
+        self.env["HOPSCOTCH_PYTHON"] = str(program)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            os.mkfifo(self.cwd / "started")
+            started = os.open(self.cwd / "started", os.O_RDONLY | os.O_NONBLOCK)
+            process = self.start("predict", "run", "t.parquet", "--out", "p.csv", env=self.env)
+            self.assertTrue(select.select([started], [], [], WAIT_LIMIT_S)[0])
+            child = os.read(started, 100).decode().strip()
+            process.send_signal(number)
+            err = process.communicate(timeout=RUN_LIMIT_S)[1]
+            message = f"hopscotch: predict interrupted by {number.name}; nothing was kept\n"
+            self.assertEqual((process.returncode, err), (1, message))
+            self.assertFalse(pathlib.Path(f"/proc/{child}").exists())
+            self.assertEqual(list((self.cwd / "tmp").iterdir()), [])
+            os.close(started)
+            (self.cwd / "started").unlink()
+        self.assertFalse((self.cwd / "p.csv").exists())
 
     def test_rows_of_one_column(self):
         self.write_table(columns={"x": every(float), "y": every(lambda n: n % 2)})

@@ -126,6 +126,11 @@ void TypedSources::tell(CsvTypes& typed, std::size_t source, Choices const& choi
     }
 }
 
+void TypedSources::remove_files() {
+    std::error_code ignored;
+    if (folder_) fs::remove_all(folder_->path(), ignored);
+}
+
 ImportCsvOptions TypedSources::options(ImportCsvOptions options) const {
     auto const first = std::ranges::find_if(tables_, [](auto const& table) { return table.has_value(); });
     options.sources = paths_;

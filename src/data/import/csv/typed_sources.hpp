@@ -31,6 +31,8 @@ public:
     // Throws DataError if the column `index` of the first source cannot be a cell of a row.
     void require_cells(std::size_t index) const;
 
+    void remove_files();  // the texts that were made; who has one open can read on
+
 private:
     // By the user, of each column; ids: names rows.
     struct Choices {
