@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import pathlib
+import select
 import signal
 import subprocess
 import sys
@@ -225,6 +226,41 @@ class Tables(ParquetCase):
         (self.cwd / "out").rename(self.cwd / "before")
         self.assertEqual([row.name for row in self.imported_rows("t.parquet", "--id", "id")[1]], every(lambda n: f"r{n}"))
 
+    def test_the_column_of_names(self):
+        ids = {"t": [[1]] * ROWS, "b": [b"\xff"] * ROWS, "d": [datetime.timedelta(1)] * ROWS}
+        for name, cells in ids.items():
+            table = pyarrow.table({name: cells, "x": every(float), "y": every(lambda n: n % 2)})
+            for index in ([], [name]):
+                about = {"pandas": json.dumps({"index_columns": index})}
+                self.write_table(columns=table.replace_schema_metadata(about))
+                kind = pyarrow.parquet.read_schema(self.cwd / "t.parquet").field(0).type
+                self.refused(
+                    f"t.parquet: column '{name}' is {kind} (a row needs one number, text or date); "
+                    "write it as one of these, or choose another --id",
+                    "t.parquet",
+                    "--id",
+                    name,
+                )
+        self.assertEqual(self.imported_rows("t.parquet")[0]["provenance"]["dropped"], ["d"])
+        (self.cwd / "out").rename(self.cwd / "before")
+        names = every(lambda n: " a" if n == 1 else "NA" if n == 2 else f"r{n}")
+        self.write_table("a.parquet", {"t": names, "x": every(float), "y": every(lambda n: n % 2)})
+        self.write_table("b.parquet", {"t": every(int), "x": every(float), "y": every(lambda n: n % 2)})
+        manifest, rows = self.imported_rows("a.parquet", "b.parquet", "--id", "0")
+        self.assertEqual([row.name for row in rows], [name.strip() for name in names] + every(str))
+        self.assertEqual(
+            [text for text in manifest["decisions"] if text.startswith("column 't'")],
+            ["column 't': 1 text loses the blanks around it", "column 't' names the rows, and is no feature"],
+        )
+
+    def test_advice_that_fits_parquet(self):
+        self.write_table(columns={"x": ["a", "x", *"bcdefg"] * 5, "y": ["u", "y", *"uvuvuv"] * 5})
+        self.refused(
+            "t.parquet: row 1: the names of the columns again, as a row (tables joined end to end?); remove it", "t.parquet"
+        )
+        self.write_table(columns={"x": every(lambda n: "a\0b" if n == 3 else "c"), "y": every(lambda n: n % 2)})
+        self.refused("t.parquet: row 3: a NUL byte in a text (no cell of a table can have it); take it out", "t.parquet")
+
     def test_targets(self):
         self.write_table(columns={"x": every(float), "a": every(lambda n: n % 2 == 0), "b": every(lambda n: n % 3 == 0)})
         manifest, rows = self.imported_rows("t.parquet", "--multilabel", "--label", "a", "--label", "2")
@@ -324,11 +360,122 @@ class Predictions(ParquetCase):
         self.write_table(columns={"other": columns["x"]})
         self.assertEqual(self.predict("t.parquet"), self.predict("t.csv"))
 
+    def test_names_must_be_cells(self):
+        columns = {"x": every(float), "y": every(lambda n: n % 2), "id": every(lambda n: f"r{n}")}
+        self.write_table(columns=columns)
+        self.trained("t.parquet", "--id", "id")
+        self.assertEqual([row["id"] for row in self.predict("t.parquet")], columns["id"])
+        for index in ([], ["id"]):
+            table = pyarrow.table({**columns, "id": [b"\xff"] * ROWS, "n": every(int)})
+            self.write_table(columns=table.replace_schema_metadata({"pandas": json.dumps({"index_columns": index})}))
+            for options in ([], ["--id", "id"], ["--id", "2"]):
+                self.assertEqual(
+                    self.predict("t.parquet", *options),
+                    "t.parquet: column 'id' is binary (a row needs one number, text or date); write it as one of these\n",
+                )
+            self.assertEqual([row["n"] for row in self.predict("t.parquet", "--id", "n")], every(str))
+
+    def test_a_signal_leaves_nothing(self):
+        self.write_table(columns={"x": every(float), "y": every(lambda n: n % 2)})
+        self.trained("t.parquet")
+        program = self.cwd / "python3"
+        program.write_text('#!/bin/sh\necho some > "$5"\necho $$ > started\nexec sleep 1000\n')
+        program.chmod(0o755)
+        self.env["HOPSCOTCH_PYTHON"] = str(program)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            os.mkfifo(self.cwd / "started")
+            started = os.open(self.cwd / "started", os.O_RDONLY | os.O_NONBLOCK)
+            process = self.start("predict", "run", "t.parquet", "--out", "p.csv", env=self.env)
+            self.assertTrue(select.select([started], [], [], WAIT_LIMIT_S)[0])
+            child = os.read(started, 100).decode().strip()
+            process.send_signal(number)
+            err = process.communicate(timeout=RUN_LIMIT_S)[1]
+            message = f"hopscotch: predict interrupted by {number.name}; nothing was kept\n"
+            self.assertEqual((process.returncode, err), (1, message))
+            self.assertFalse(pathlib.Path(f"/proc/{child}").exists())
+            self.assertEqual(list((self.cwd / "tmp").iterdir()), [])
+            os.close(started)
+            (self.cwd / "started").unlink()
+        self.assertFalse((self.cwd / "p.csv").exists())
+
     def test_rows_of_one_column(self):
         self.write_table(columns={"x": every(float), "y": every(lambda n: n % 2)})
         self.trained("t.parquet")
         self.write_table("one.parquet", {"x": [1.0, None, 2.0]})
         self.assertEqual(len(self.predict("one.parquet", "--missing", "mean")), 3)
+
+
+@unittest.skipUnless(pyarrow, "needs pyarrow")
+class Sizes(ParquetCase):
+    """A small file of long texts that are equal. The program of Python runs behind some lines of our own."""
+
+    def python(self, *lines):
+        program = self.cwd / "python3"
+        start = [f"#!{sys.executable} -I", "import os, sys, pyarrow.csv", "script, sys.argv = sys.argv[3], sys.argv[3:]"]
+        program.write_text("\n".join([*start, *lines, "exec(script)", ""]))
+        program.chmod(0o755)
+        self.env["HOPSCOTCH_PYTHON"] = str(program)
+
+    def write_long_texts(self, lengths, dictionary):
+        texts = pyarrow.array([str(n % 2) * length for n, length in enumerate(lengths)])
+        columns = {
+            "t": texts.dictionary_encode() if dictionary else texts,
+            "x": list(range(len(lengths))),
+            "y": [n % 2 for n in range(len(lengths))],
+        }
+        self.write_table(columns=columns, row_group_size=3000)
+
+    def test_batches_are_small(self):
+        lengths = [1] * 1500 + [20_000] * 2000 + [1] * 3000 + [5000] * 4000
+        self.python(
+            "Writer = pyarrow.csv.CSVWriter",
+            "class Counted:",
+            "    def __init__(self, *args, **options): self.writer = Writer(*args, **options)",
+            "    def __enter__(self): return self",
+            "    def __exit__(self, *_): self.writer.close()",
+            "    def write_batch(self, batch):",
+            f"        print(len(batch), batch.nbytes, file=open({str(self.cwd / 'sizes')!r}, 'a'))",
+            "        self.writer.write_batch(batch)",
+            "pyarrow.csv.CSVWriter = Counted",
+        )
+        for dictionary in (False, True):
+            self.write_long_texts(lengths, dictionary)
+            self.assertLess((self.cwd / "t.parquet").stat().st_size, 1 << 20)
+            _, rows = self.imported_rows("t.parquet", "--drop", "t")
+            self.assertEqual([int(row.features[0]) for row in rows], list(range(len(lengths))))
+            sizes = [tuple(map(int, line.split())) for line in (self.cwd / "sizes").read_text().splitlines()]
+            self.assertEqual(sum(rows for rows, _ in sizes), len(lengths))
+            self.assertLess(max(size for _, size in sizes), 3 << 24, sizes)
+            self.assertLess(len(sizes), 60)
+            (self.cwd / "sizes").unlink()
+            (self.cwd / "out").rename(self.cwd / f"out{dictionary}")
+
+    def free(self, share):
+        """A file system of 1000 MB, of which this share is free."""
+        self.python(
+            "class Disk: f_frsize, f_blocks = 1000, 10**6",
+            "def free(_):",
+            f"    Disk.f_bavail = {round(share * 10**6)}",
+            "    return Disk",
+            "os.statvfs = free",
+        )
+
+    def test_the_disk_is_not_filled(self):
+        self.write_long_texts([10_000] * 4000, True)
+        self.free(0.049)
+        code, out, err = self.run_import("t.parquet", "--drop", "t")
+        self.assertEqual((code, out), (2, ""))
+        self.assertRegex(
+            err,
+            r"^t.parquet: is too large as CSV text for TMPDIR \([1-3]\d MiB are written, and 46 MiB are free\); "
+            r"set TMPDIR to a larger disk\n$",
+        )
+        self.assertFalse((self.cwd / "out").exists())
+        self.free(0.051)
+        self.assertEqual(self.run_import("t.parquet", "--drop", "t")[0], 0)
+        self.write_table(columns={"x": every(float), "y": every(lambda n: n % 2)})
+        self.free(0.001)  # a small text does no harm
+        self.assertEqual(self.run_import("t.parquet", out="small")[0], 0)
 
 
 PARQUET = b"PAR1 and PAR1"

@@ -19,6 +19,7 @@
 #include "app/commands/predictions_csv.hpp"
 #include "app/commands/trained_model.hpp"
 #include "app/common/choice.hpp"
+#include "app/data/import_watch.hpp"
 #include "core/csv.hpp"
 #include "core/error.hpp"
 #include "data/batches/shard_source.hpp"
@@ -210,6 +211,16 @@ int predict_dataset(PredictOptions const& options, Workspace& workspace) {
     return 0;
 }
 
+// A signal meanwhile leaves no copy of the rows behind.
+std::unique_ptr<NewRowSource> open_csv(PredictOptions const& options, Manifest const& trained) {
+    ImportWatch watch("predict");
+    auto const poll = [&] { watch.see(0, 0); };
+    auto rows =
+        new_csv_rows({options.rows, options.id, options.missing, options.unseen_as_none.value_or(false), poll}, trained);
+    poll();
+    return rows;
+}
+
 // Opens the rows as the training data was imported.
 std::unique_ptr<NewRowSource> open_new_rows(PredictOptions const& options, Manifest const& trained) {
     auto const* key = trained.provenance.find("importer");
@@ -219,7 +230,7 @@ std::unique_ptr<NewRowSource> open_new_rows(PredictOptions const& options, Manif
         throw ConfigError(
             "--id, --missing and --unseen are for the columns of a CSV file (the model was not trained on one)");
     if (csv && std::filesystem::exists(options.rows) && !std::filesystem::is_directory(options.rows))
-        return new_csv_rows({options.rows, options.id, options.missing, options.unseen_as_none.value_or(false)}, trained);
+        return open_csv(options, trained);
     if (importer == "images") return new_images(options.rows, trained);
     throw ConfigError(fmt::format(
         "{}: not a dataset directory, nor new rows (the data of this run was imported from {}; new rows can be CSV files or "

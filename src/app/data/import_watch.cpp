@@ -24,7 +24,8 @@ void on_import_signal(int signal) {
 
 }  // namespace
 
-ImportWatch::ImportWatch() : start_s_(monotonic_s()), terminal_(isatty(STDERR_FILENO) == 1) {
+ImportWatch::ImportWatch(std::string work)
+    : work_(std::move(work)), start_s_(monotonic_s()), terminal_(isatty(STDERR_FILENO) == 1) {
     std::signal(SIGTERM, on_import_signal);
     std::signal(SIGINT, on_import_signal);
 }
@@ -38,7 +39,7 @@ ImportWatch::~ImportWatch() {
 void ImportWatch::see(std::int64_t done, std::int64_t all) {
     if (g_import_signal != 0)
         throw Error(
-            fmt::format("import interrupted by {}; nothing was kept", g_import_signal == SIGINT ? "SIGINT" : "SIGTERM"));
+            fmt::format("{} interrupted by {}; nothing was kept", work_, g_import_signal == SIGINT ? "SIGINT" : "SIGTERM"));
     auto const now = monotonic_s();
     if (!terminal_ || now - shown_s_ < k_between_s) return;
     shown_s_ = now;

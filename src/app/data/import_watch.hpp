@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches one import: shows its progress on a terminal. At a signal it ends the import by an exception, so that unfinished
-// files are removed.
+// Watches one import, or another reading of sources: shows its progress on a terminal. At a signal it ends the import by an
+// exception, so that unfinished files are removed.
 #pragma once
 #include <cstdint>
+#include <string>
 
 #include "core/clock.hpp"
 
@@ -10,7 +11,8 @@ namespace hopscotch {
 
 class ImportWatch {
 public:
-    ImportWatch();   // SIGINT and SIGTERM end the import from now on; a second one kills as usual
+    // SIGINT and SIGTERM end the import from now on; a second one kills as usual. work: its name in the message.
+    explicit ImportWatch(std::string work = "import");
     ~ImportWatch();  // wipes the progress; signals are as before
     ImportWatch(ImportWatch const&) = delete;
     ImportWatch& operator=(ImportWatch const&) = delete;
@@ -21,6 +23,7 @@ public:
     double seconds() const { return monotonic_s() - start_s_; }
 
 private:
+    std::string work_;
     double start_s_, shown_s_ = 0;
     bool terminal_, dirty_ = false;  // dirty: there is progress on the terminal
 };

@@ -143,6 +143,11 @@ fs::path ReadableSources::copy(fs::path const& source, std::string const& encodi
     return out_path;
 }
 
+void ReadableSources::remove_files() {
+    std::error_code ignored;
+    if (folder_) fs::remove_all(folder_->path(), ignored);
+}
+
 std::string ReadableSources::by_source(std::string message) const {
     return with_names_of(sources_, paths_, std::move(message));
 }

@@ -96,9 +96,10 @@ std::vector<Source> columns_of(Manifest const& trained) {
 }
 
 // Errors name the source, and not the copy of it.
-TypedSources typed(ReadableSources const& copy, char delimiter) {
+TypedSources typed(ReadableSources const& copy, char delimiter, std::function<void()> const& poll) {
     ParquetWishes wishes;
     wishes.delimiter = delimiter;
+    wishes.poll = poll;
     try {
         return TypedSources(copy.paths(), wishes);
     } catch (DataError const& error) {
@@ -152,7 +153,6 @@ private:
     std::int64_t row_ = 0;
 };
 
-// Errors name the source, and not the copy of it.
 auto CsvNewRows::by_source(auto const& work) const {
     try {
         return work();
@@ -163,8 +163,8 @@ auto CsvNewRows::by_source(auto const& work) const {
 
 CsvNewRows::CsvNewRows(CsvNewRowsOptions const& options, Manifest const& trained)
     : options_(options),
-      copy_({options.source}, text_in(trained.provenance, "encoding")),
-      text_(typed(copy_, delimiter_of(trained.provenance))),
+      copy_({options.source}, text_in(trained.provenance, "encoding"), options.poll),
+      text_(typed(copy_, delimiter_of(trained.provenance), options.poll)),
       reader_(text_.paths().front(), delimiter_of(trained.provenance), text_.places(0)),
       sources_(columns_of(trained)) {
     auto const& table = trained.provenance;
@@ -177,10 +177,7 @@ CsvNewRows::CsvNewRows(CsvNewRowsOptions const& options, Manifest const& trained
     std::vector<std::string> const names(first.begin(), first.end());
     cells_ = names.size();
     bool const header = table.at("header").boolean();
-    if (header)
-        find_by_name(names);
-    else
-        find_by_place(trained, names.size());
+    header ? find_by_name(names) : find_by_place(trained, names.size());
     // The column that named the rows at the import, if it is there.
     if (auto const id = text_in(table, "id"); options_.id.empty() && header && std::ranges::find(names, id) != names.end())
         options_.id = id;
@@ -188,7 +185,9 @@ CsvNewRows::CsvNewRows(CsvNewRowsOptions const& options, Manifest const& trained
     if (!header && text_.places(0) == CsvPlaces::lines) held_ = names;  // Parquet has names all the same
     by_source([&] {
         for (auto const& source : sources_) text_.require_cells(source.cell);
+        text_.require_cells(id_);
     });
+    text_.remove_files(), copy_.remove_files();  // reader_ has its text open; a signal later would leave them
 }
 
 void CsvNewRows::find_by_name(std::vector<std::string> const& names) {

@@ -81,7 +81,9 @@ bool CsvReader::read_line() {
                 "{}: a record of more than 64 MiB (a quote that is never closed, or no CSV); check the file", place()));
     }
     if (record_.find('\0', begin) != record_.npos)
-        throw DataError(fmt::format("{}: a NUL byte (UTF-16, or a binary file); save it as UTF-8 text", place()));
+        throw DataError(fmt::format("{}: a NUL byte {}", place(),
+                                    places_ == CsvPlaces::rows ? "in a text (no cell of a table can have it); take it out"
+                                                               : "(UTF-16, or a binary file); save it as UTF-8 text"));
     ++next_line_;
     return true;
 }

@@ -29,10 +29,11 @@ public:
         }
         if (!header_.header) observe_held();
         if (!header_.header || second_.empty()) return;
-        throw DataError(
-            fmt::format("{}: the header again, as a row (tables joined end to end?); remove the line, or choose "
-                        "--header no",
-                        second_));
+        throw DataError(fmt::format(
+            "{}: {}", second_,
+            options.typed.by.empty() ? "the header again, as a row (tables joined end to end?); remove the line, or choose "
+                                       "--header no"
+                                     : "the names of the columns again, as a row (tables joined end to end?); remove it"));
     }
 
     HeaderDecision const& header() const { return header_; }

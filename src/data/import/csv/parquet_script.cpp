@@ -15,7 +15,8 @@ SOURCE, OUT, TOLD, WISHES = sys.argv[1:]
 WISHES = json.loads(WISHES)
 PARENT = os.getppid()
 OLDEST = (14, 0, 1)  # before it, a file could name code (CVE-2023-47248)
-MOST_ROWS, MOST_CELLS, MOST_BYTES = 1 << 16, 1 << 22, 1 << 26  # of a batch
+FIRST_ROWS, MOST_ROWS, MOST_CELLS, BATCH_BYTES = 1 << 6, 1 << 16, 1 << 22, 1 << 24  # of a batch
+LEAST_FREE, LEAST_SHARE = 256 << 20, 0.05  # of the disk: the smaller one of the two stays free
 
 
 def tell(**told):
@@ -105,7 +106,7 @@ class Column:
         self.words += pc.sum(pc.is_in(plain, pa.array(WISHES["words"], pa.large_string()))).as_py() or 0
 
     def told(self):
-        kind = "index" if self.is_index else self.kind
+        kind = ("other_index" if self.kind == "other" else "index") if self.is_index else self.kind
         counts = {"empty": self.empty, "words": self.words, "blanks": self.blanks}
         return {"name": self.name, "type": str(self.type), "kind": kind, **counts}
 
@@ -125,10 +126,36 @@ def binary_columns(names):
     return {names.index(wish) if wish in names else int(wish) if wish.isdigit() else -1 for wish in WISHES["targets"]}
 
 
-def batch_rows(file):
-    groups = [file.metadata.row_group(n) for n in range(file.metadata.num_row_groups)]
-    bytes_of_row = max([group.total_byte_size // max(1, group.num_rows) for group in groups], default=1)
-    return max(1, min(MOST_ROWS, MOST_CELLS // len(file.schema_arrow), MOST_BYTES // max(1, bytes_of_row)))
+def tables(file, converted):
+    """All rows, some at a time: about BATCH_BYTES decoded, if the rows are as those before. The footer does not tell how
+    long texts are that are stored once. Another number of rows needs another reader, which skips the rows that were had."""
+    starts = [0]
+    for n in range(file.num_row_groups):
+        starts.append(starts[-1] + file.metadata.row_group(n).num_rows)
+    most = max(1, min(MOST_ROWS, MOST_CELLS // len(file.schema_arrow)))
+    had, size, shrunk, fits = 0, min(FIRST_ROWS, most), False, False
+    while not fits:
+        first = max(n for n, start in enumerate(starts) if start <= had)
+        at, fits = starts[first], True
+        for batch in file.iter_batches(batch_size=size, row_groups=range(first, file.num_row_groups)):
+            at += len(batch)
+            if at <= had:
+                continue
+            table = converted(batch.slice(len(batch) - (at - had)))
+            had = at
+            yield table
+            good = max(1, min(most, BATCH_BYTES * len(table) // max(1, table.nbytes)))
+            if good < size // 2 or (good >= 4 * size and not shrunk):
+                shrunk |= good < size
+                size, fits = min(good, 4 * size), False
+                break
+
+
+def check_room(written):
+    disk = os.statvfs(OUT)
+    free, least = disk.f_bavail * disk.f_frsize, min(LEAST_FREE, LEAST_SHARE * disk.f_blocks * disk.f_frsize)
+    if written > BATCH_BYTES and free < least:
+        tell(room=f"{written >> 20} MiB are written, and {free >> 20} MiB are free", by=BY)
 
 
 def convert(file):
@@ -148,10 +175,11 @@ def convert(file):
     options = pyarrow.csv.WriteOptions(delimiter=WISHES["delimiter"], quoting_style="needed")
     rows = 0
     with open(OUT, "xb") as out, pyarrow.csv.CSVWriter(out, none.schema, write_options=options) as writer:
-        for batch in file.iter_batches(batch_size=batch_rows(file)):
-            writer.write_batch(converted(batch))
+        for table in tables(file, converted):
+            writer.write_batch(table)
             out.flush()
-            rows += len(batch)
+            check_room(out.tell())
+            rows += len(table)
             if os.getppid() != PARENT:
                 sys.exit(1)
     if rows != file.metadata.num_rows:

@@ -87,7 +87,8 @@ ParquetKind kind_of(std::string const& name) {
     for (auto const& [known, kind] : {std::pair{"number", ParquetKind::number},
                                       {"category", ParquetKind::category},
                                       {"date", ParquetKind::date},
-                                      {"index", ParquetKind::index}})
+                                      {"index", ParquetKind::index},
+                                      {"other_index", ParquetKind::other_index}})
         if (name == known) return kind;
     return ParquetKind::other;
 }
@@ -116,6 +117,9 @@ std::string problem_told(fs::path const& source, std::string const& python, Json
         return refusal(
             source, fmt::format("{} has {} (older than 14.0.1, which a file can make execute code)", python, old->string()),
             fmt::format("pip install --upgrade pyarrow, {}", k_others));
+    if (auto const* const room = told.find("room"))
+        return fmt::format("{}: is too large as CSV text for TMPDIR ({}); set TMPDIR to a larger disk", source.string(),
+                           room->string());
     auto const* const problem = told.find("problem");
     if (problem == nullptr) return "";
     auto const* const full = told.find("full");

@@ -13,7 +13,7 @@ namespace hopscotch {
 extern char const* const k_parquet_script;  // python3 -I -c SCRIPT SOURCE.parquet OUT.csv TOLD.json WISHES
 
 // Index: of a pandas frame, which stores it as a column. Other: no cell of a table (lists, structs, bytes).
-enum class ParquetKind { number, category, date, index, other };
+enum class ParquetKind { number, category, date, index, other, other_index };
 
 struct ParquetColumn {
     std::string name, type;  // "zip", "string"

@@ -31,7 +31,8 @@ std::optional<ColumnType> type_of(ParquetKind kind) {
     switch (kind) {
         case ParquetKind::category: return ColumnType::category;
         case ParquetKind::date: return ColumnType::date;
-        case ParquetKind::index: return ColumnType::dropped;
+        case ParquetKind::index:
+        case ParquetKind::other_index: return ColumnType::dropped;
         case ParquetKind::number:
         case ParquetKind::other: break;
     }
@@ -46,16 +47,24 @@ bool agree(ParquetColumn const& a, ParquetColumn const& b) {
     return a.name != b.name || a.kind == b.kind || is_null(a) || is_null(b);
 }
 
-// What cells of a CSV text cannot say.
-std::vector<std::string> losses(ParquetColumn const& column) {
+// used: by the user's word. A pandas frame may have any index otherwise: it is left out.
+void require_cells_of(fs::path const& source, ParquetColumn const& column, bool used, std::string const& cure) {
+    if (column.kind == ParquetKind::other || (used && column.kind == ParquetKind::other_index))
+        throw DataError(
+            fmt::format("{}: column '{}' is {} (a row needs one number, text or date); write it as one of these{}",
+                        source.string(), column.name, column.type, cure));
+}
+
+// What cells of a CSV text cannot say. A name of a row may be NA.
+std::vector<std::string> losses(ParquetColumn const& column, bool is_id) {
     std::vector<std::string> out;
     auto const say = [&](std::int64_t count, std::string const& what) {
         if (count > 0) out.push_back(fmt::format("column '{}': {}", column.name, what));
     };
-    say(column.empty,
-        fmt::format("{} missing, as null does", counted(column.empty, "empty text counts as", "empty texts count as")));
-    say(column.words, fmt::format("{} missing, as in a CSV", counted(column.words, "text such as NA, ? or NULL counts as",
-                                                                     "texts such as NA, ? or NULL count as")));
+    auto const empty = is_id ? 0 : column.empty, words = is_id ? 0 : column.words;
+    say(empty, fmt::format("{} missing, as null does", counted(empty, "empty text counts as", "empty texts count as")));
+    say(words, fmt::format("{} missing, as in a CSV",
+                           counted(words, "text such as NA, ? or NULL counts as", "texts such as NA, ? or NULL count as")));
     say(column.blanks, counted(column.blanks, "text loses the blanks around it", "texts lose the blanks around them"));
     return out;
 }
@@ -81,20 +90,14 @@ std::string TypedSources::by_source(std::string message) const {
 }
 
 void TypedSources::require_cells(std::size_t index) const {
-    if (!tables_.front() || index >= tables_.front()->columns.size()) return;
-    if (auto const& column = tables_.front()->columns[index]; column.kind == ParquetKind::other)
-        throw DataError(fmt::format("{}: column '{}' is {} (a row needs one number, text or date); write it as one of these",
-                                    sources_.front().string(), column.name, column.type));
+    if (tables_.front() && index < tables_.front()->columns.size())
+        require_cells_of(sources_.front(), tables_.front()->columns[index], true, "");
 }
 
-void TypedSources::check_column(std::size_t source, std::size_t index, bool chosen) const {
+// In the files before.
+void TypedSources::check_agreement(std::size_t source, std::size_t index) const {
     auto const& column = tables_[source]->columns[index];
-    if (column.kind == ParquetKind::other)
-        throw DataError(
-            fmt::format("{}: column '{}' is {} (a row needs one number, text or date); write it as one of these, or leave "
-                        "it out with --drop {}",
-                        sources_[source].string(), column.name, column.type, column.name));
-    for (std::size_t before = 0; before < source && !chosen; ++before) {
+    for (std::size_t before = 0; before < source; ++before) {
         auto const& other = tables_[before];
         if (other && index < other->columns.size() && !agree(other->columns[index], column))
             throw DataError(fmt::format("{}: column '{}' is {} ({} in {}); write both with one type, or choose --type",
@@ -103,8 +106,7 @@ void TypedSources::check_column(std::size_t source, std::size_t index, bool chos
     }
 }
 
-// chosen: by the user.
-void TypedSources::tell(CsvTypes& typed, std::size_t source, std::vector<std::optional<ColumnType>> const& chosen) const {
+void TypedSources::tell(CsvTypes& typed, std::size_t source, Choices const& choices) const {
     auto const& [columns, rows, by] = *tables_[source];
     typed.by = by;
     typed.texts.push_back(paths_[source]);
@@ -112,12 +114,21 @@ void TypedSources::tell(CsvTypes& typed, std::size_t source, std::vector<std::op
                                           counted(rows, "row", "rows"), by));
     typed.of_columns.resize(std::max(typed.of_columns.size(), columns.size()));
     for (std::size_t i = 0; i < columns.size(); ++i) {
-        auto const choice = i < chosen.size() ? chosen[i] : std::nullopt;
+        auto const choice = i < choices.all.size() ? choices.all[i] : std::nullopt;
+        bool const is_id = i < choices.ids.size() && choices.ids[i];
         if (!typed.of_columns[i]) typed.of_columns[i] = type_of(columns[i].kind);
-        if (choice == ColumnType::dropped) continue;
-        check_column(source, i, choice.has_value());
-        for (auto& loss : losses(columns[i])) typed.decisions.push_back(std::move(loss));
+        if (choice == ColumnType::dropped && !is_id) continue;
+        require_cells_of(sources_[source], columns[i], choice.has_value(),
+                         is_id ? ", or choose another --id"
+                               : fmt::format(", or leave it out with --drop {}", columns[i].name));
+        if (!choice) check_agreement(source, i);
+        for (auto& loss : losses(columns[i], is_id)) typed.decisions.push_back(std::move(loss));
     }
+}
+
+void TypedSources::remove_files() {
+    std::error_code ignored;
+    if (folder_) fs::remove_all(folder_->path(), ignored);
 }
 
 ImportCsvOptions TypedSources::options(ImportCsvOptions options) const {
@@ -129,9 +140,12 @@ ImportCsvOptions TypedSources::options(ImportCsvOptions options) const {
         throw ConfigError(
             fmt::format("--header no: {} is Parquet (whose columns have names); leave the option out", named.string()));
     options.header = CsvHeader::present;
-    auto const chosen = chosen_types(options, names_of(**first, options.delimiter));
+    auto const names = names_of(**first, options.delimiter);
+    auto of_ids = options;
+    std::erase_if(of_ids.columns, [](auto const& choice) { return choice.option != k_id_option; });
+    Choices const choices{chosen_types(options, names), chosen_types(of_ids, names)};
     for (std::size_t source = 0; source < tables_.size(); ++source)
-        if (tables_[source]) tell(options.typed, source, chosen);
+        if (tables_[source]) tell(options.typed, source, choices);
     return options;
 }
 

@@ -24,15 +24,22 @@ public:
     std::string by_source(std::string message) const;
 
     // The options of an import of the texts: sources, header, and what is known of the columns. Throws ConfigError and
-    // DataError for a column that is no column of a table, unless the options drop it, and for files that differ in types.
+    // DataError for a column (the names of rows, too) that is no column of a table, unless the options drop it, and for
+    // files that differ in types.
     ImportCsvOptions options(ImportCsvOptions options) const;
 
     // Throws DataError if the column `index` of the first source cannot be a cell of a row.
     void require_cells(std::size_t index) const;
 
+    void remove_files();  // the texts that were made; who has one open can read on
+
 private:
-    void tell(CsvTypes& typed, std::size_t source, std::vector<std::optional<ColumnType>> const& chosen) const;
-    void check_column(std::size_t source, std::size_t index, bool chosen) const;
+    // By the user, of each column; ids: names rows.
+    struct Choices {
+        std::vector<std::optional<ColumnType>> all, ids;
+    };
+    void tell(CsvTypes& typed, std::size_t source, Choices const& choices) const;
+    void check_agreement(std::size_t source, std::size_t index) const;
 
     std::vector<std::filesystem::path> sources_, paths_;
     std::vector<std::optional<ParquetTable>> tables_;  // none: a text
