@@ -21,7 +21,8 @@ enum class MessageKind : std::uint16_t {
     lap, stop, fetch_best, score_best, analyse_best, pause, save, leave, keep, settle, visit,  // rank 0 -> trainers
     shutdown, farewell,  // likewise
     lost,  // rank 0 -> trainers, and rank 0's courier to itself: the job goes on without that rank
-    lap_done, turn, checkpointed, scored, analysed, paused, all_saved, settled, damaged, goodbye, fatal,  // trainer -> rank 0
+    lap_done, turn, checkpointed, scored, analysed, paused, all_saved, settled,  // trainer -> rank 0
+    damaged, goodbye, fatal,  // likewise
     share, unit,  // among trainers that train a lap or a unit together; the first one also sends lap and stop
     serve, pull, rows_wanted,  // to a trainer's service: a parameter server, or the owner of rows
     test                       // benchmarks and tests

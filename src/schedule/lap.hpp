@@ -108,8 +108,7 @@ struct LapRecord {
     std::uint64_t state_hash = 0;       // after its last unit
     // Hashes of the whole state. They prove that each lap begins with the right state. begin: 0: the initial state, or not
     // known (of an older version). end: after validation, which may move counters; 0: the lap did not finish, or not known.
-    std::uint64_t begin_hash = 0, end_hash = 0;
-    std::uint64_t state_bytes = 0;
+    std::uint64_t begin_hash = 0, end_hash = 0, state_bytes = 0;
     // If trainers wait: by trainer, the seconds without computation, waiting for others, for parameters or for rows.
     std::vector<double> exposed_s;
     std::int64_t sync_rounds = 0;         // all-reduced steps, pushes of a worker, means

@@ -47,8 +47,7 @@ public:
             std::function<void(RunView)> publish);
     ~Attempt() override;
 
-    // Returns when every trial has ended, or a signal has come.
-    void run();
+    void run();  // until every trial has ended, or a signal has come
 
     // After a signal: the trainers save their states, within run.grace_s. False if some trainer did not.
     bool pause();
@@ -62,10 +61,8 @@ public:
 
     // The best trial's metrics on the test shards. None if the dataset has no test shards, or if scoring failed.
     std::optional<Metrics> test_best(Summary const& summary);
-    // Writes best/model.safetensors and best/model.json.
-    void write_best(Summary const& summary, std::optional<Metrics> const& test);
-    // Then best/validation.json: where this model errs on the validation rows, which is returned. Null: not known.
-    Json analyse_best(Summary const& summary);
+    void write_best(Summary const& summary, std::optional<Metrics> const& test);  // best/model.safetensors, best/model.json
+    Json analyse_best(Summary const& summary);  // then best/validation.json, the errors of this model; null: not known
     // Writes the same files for every trial into best/trial-N, from the files that trainers keep (run.keep_best "trial").
     // A trial whose file is not on the disk within run.deadline_s is left out with a warning.
     void write_best_of_trials(Summary const& summary);
