@@ -30,7 +30,7 @@ class Door(unittest.TestCase):
     def test_tables(self):
         self.no_silent_difference(door_tables, 40, most_refused=0.2)
 
-    @unittest.skipUnless(door_pictures, "needs Pillow")
+    @unittest.skipUnless(door_pictures, "needs Pillow, which scripts/setup.sh installs")
     def test_pictures(self):
         """19: values beyond the scale; 24: a hidden folder."""
         self.no_silent_difference(door_pictures, 60, (19, 24))
@@ -97,7 +97,7 @@ class TheCheckSees(unittest.TestCase):
     def test_arrays_of_other_rows(self):
         self.sees_swaps(self.array_checks(), (0, 1))
 
-    @unittest.skipUnless(door_pictures, "needs Pillow")
+    @unittest.skipUnless(door_pictures, "needs Pillow, which scripts/setup.sh installs")
     def test_pictures_of_other_rows(self):
         """Names, classes; and a pixel."""
         self.sees_swaps(self.picture_checks(), (0, 1))

@@ -62,7 +62,7 @@ class ParquetCase(Case):
         self.assertFalse((self.cwd / "out").exists())
 
 
-@unittest.skipUnless(pyarrow, "needs pyarrow")
+@unittest.skipUnless(pyarrow, "needs pyarrow, which scripts/setup.sh installs")
 class Tables(ParquetCase):
     def columns(self, *args, **columns):
         """The manifest, and by column: the numbers as they are stored, and with the offset as integers."""
@@ -308,7 +308,7 @@ class Tables(ParquetCase):
         )
 
 
-@unittest.skipUnless(pyarrow, "needs pyarrow")
+@unittest.skipUnless(pyarrow, "needs pyarrow, which scripts/setup.sh installs")
 class Predictions(ParquetCase):
     def trained(self, source, *options):
         code, _, err = self.run_import(source, *options)
@@ -405,7 +405,7 @@ class Predictions(ParquetCase):
         self.assertEqual(len(self.predict("one.parquet", "--missing", "mean")), 3)
 
 
-@unittest.skipUnless(pyarrow, "needs pyarrow")
+@unittest.skipUnless(pyarrow, "needs pyarrow, which scripts/setup.sh installs")
 class Sizes(ParquetCase):
     """A small file of long texts that are equal. The program of Python runs behind some lines of our own."""
 

@@ -18,7 +18,7 @@ constexpr std::size_t k_groups = 20;  // of rows, for the jackknife
 constexpr std::int64_t k_fewest_rows = 2 * k_groups;
 constexpr std::size_t k_most_confusion = 50, k_most_classes = 1000, k_most_confused = 30, k_most_targets = 16;
 constexpr std::size_t k_most_sample = 1000;
-constexpr std::int64_t k_most_ranked = 2'000'000;  // rows x labels
+constexpr std::int64_t k_most_ranked = 2'000'000;  // rows x outputs
 constexpr std::array k_residual_quantiles{0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0};
 
 // Seven digits, as a float has them.

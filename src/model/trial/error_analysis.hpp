@@ -17,7 +17,7 @@ namespace hopscotch {
 class ErrorAnalysis final : public RowListener {
 public:
     // metric: search.metric. A metric of training or of the user's own gets no standard error, and neither does val_auc of
-    // more than two million rows x labels, which must be sorted 20 times. `data` and `train` must outlive the analysis. Not
+    // more than two million rows x outputs, which must be sorted 20 times. `data` and `train` must outlive the analysis. Not
     // for language: its rows have an answer for each token.
     ErrorAnalysis(Manifest const& data, TrainConfig const& train, std::string metric);
 

@@ -57,8 +57,8 @@ public:
 
     // The trainer that validated the snapshot scores it on the test shards. The record reaches LapSink::scored.
     void score_best(Lap const& lap, TrainerId home);
-    // The same trainer analyses the snapshot's errors on the validation rows. LapSink::analysed gets ErrorAnalysis as JSON
-    // text; "": not known.
+    // The same trainer analyses the snapshot's errors on the validation rows, not for language. LapSink::analysed gets
+    // ErrorAnalysis as JSON text; "": not known.
     void analyse_best(Lap const& lap, TrainerId home);
 
 protected:

@@ -16,7 +16,6 @@
 #include "model/trial/evaluation.hpp"
 #include "model/trial/evaluator.hpp"
 #include "model/trial/trial_state.hpp"
-#include "model/zoo/zoo.hpp"
 #include "schedule/lap_metric.hpp"
 #include "strategy/common/journey.hpp"
 #include "strategy/trainer/job_ended.hpp"
@@ -171,8 +170,7 @@ LapRecord TrialRunner::score_test(Lap const& lap, MutableBytes state, Activity* 
 }
 
 std::string TrialRunner::errors_on_validation(Lap const& lap, MutableBytes state, Activity* activity) {
-    bool const has_answers = manifest_.task != Task::language && !is_synthetic(experiment_.model.name);
-    if (valid_.empty() || experiment_.search.folds > 1 || !has_answers) return "";
+    if (valid_.empty()) return "";
     Journey journey;
     journey.lap = lap;
     std::string out;
