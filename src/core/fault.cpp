@@ -145,10 +145,15 @@ void sleep_a_while() {
     std::this_thread::sleep_for(std::chrono::microseconds(std::uniform_int_distribution(0, 10'000)(numbers)));
 }
 
-// HOPSCOTCH_FAULT_HOLD_S, for tests whose limits are longer.
-std::chrono::duration<double> hold() {
+// HOPSCOTCH_FAULT_HOLD_S, for tests whose limits are longer. HOPSCOTCH_FAULT_HOLD_UNTIL, for tests that end it: by a file.
+void hold() {
+    using Clock = std::chrono::steady_clock;
     auto const* text = std::getenv("HOPSCOTCH_FAULT_HOLD_S");
-    return std::chrono::duration<double>(text == nullptr ? 3 : std::strtod(text, nullptr));
+    auto const* until = std::getenv("HOPSCOTCH_FAULT_HOLD_UNTIL");
+    std::chrono::duration<double> const length(text == nullptr ? 3 : std::strtod(text, nullptr));
+    if (until == nullptr) return std::this_thread::sleep_for(length);
+    auto const end = Clock::now() + length;
+    while (Clock::now() < end && ::access(until, F_OK) != 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
 
 Fault carry_out(Order const& order) {
@@ -159,7 +164,7 @@ Fault carry_out(Order const& order) {
         case Kind::signal: ::kill(::getpid(), SIGUSR1); break;
         case Kind::fail: throw Error(fmt::format("fault on purpose at {}", order.point));
         case Kind::delay: std::this_thread::sleep_for(std::chrono::milliseconds(300)); break;
-        case Kind::hold: std::this_thread::sleep_for(hold()); break;
+        case Kind::hold: hold(); break;
         case Kind::enospc: return Fault::enospc;
         case Kind::partial: return Fault::partial;
         case Kind::eio: return Fault::eio;

@@ -10,7 +10,8 @@
 namespace hopscotch {
 
 // The faults that the caller performs. kill (SIGKILL), stop (SIGSTOP), signal (SIGUSR1), throw (Error), delay (0.3 s), hold
-// (3 s, or HOPSCOTCH_FAULT_HOLD_S) and jitter (up to 10 ms) have happened when fault_at returns.
+// (3 s, or HOPSCOTCH_FAULT_HOLD_S, or until there is a file HOPSCOTCH_FAULT_HOLD_UNTIL) and jitter (up to 10 ms) have
+// happened when fault_at returns.
 enum class Fault {
     none,
     enospc,   // as if the disk were full

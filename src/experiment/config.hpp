@@ -55,6 +55,7 @@ struct ModelConfig {
     InitFrom init_mode =
         InitFrom::strict;             // strict: same names and shapes; head: all but the last layer; partial: what fits
     std::vector<std::string> freeze;  // patterns of parameter names, * for any text: fixed at init_from's values
+    bool cache_frozen = false;        // the frozen layers at the start compute each row once, as in evaluation
     Json arguments;                   // the other keys of "model", an object; the zoo's entry checks them
 };
 

@@ -14,7 +14,7 @@ constexpr std::array<Name<AugmentKind>, 3> k_augments{
     {{"flip", AugmentKind::flip}, {"crop", AugmentKind::crop}, {"cutout", AugmentKind::cutout}}};
 
 // All other keys of the section are the model's own.
-constexpr std::array<std::string_view, 5> k_model_keys{"name", "file", "init_from", "init_mode", "freeze"};
+constexpr std::array<std::string_view, 6> k_model_keys{"name", "file", "init_from", "init_mode", "freeze", "cache_frozen"};
 
 void read_augment_keys(ObjectReader& reader, AugmentConfig& out) {
     Names names;
@@ -121,6 +121,13 @@ ModelConfig read_model(ObjectReader reader, Json const& section) {
               modes, out.init_mode);
     reader.read({"freeze", "Patterns of parameter names, * for any text: these parameters keep the values of init_from."},
                 out.freeze);
+    reader.read(
+        {"cache_frozen",
+         "The frozen layers at the start of the network compute each row once, as in evaluation, instead of in every "
+         "epoch."},
+        out.cache_frozen);
+    if (out.cache_frozen && out.freeze.empty())
+        reader.problem("cache_frozen", "needs freeze (it is about frozen layers); name their parameters there");
     if (out.init_from.empty() && !out.freeze.empty())
         reader.problem("freeze", "needs init_from (frozen parameters are not trained, so they need values); name a file");
     if (out.init_from.empty() && reader.has("init_mode"))

@@ -31,6 +31,7 @@
 #include "strategy/common/worker_resources.hpp"
 #include "strategy/strategy_table.hpp"
 #include "strategy/trainer/gpu_watch.hpp"
+#include "strategy/trainer/state_store.hpp"
 
 namespace hopscotch {
 namespace {
@@ -131,12 +132,15 @@ Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Expe
     auto const speed_before = by_speed ? core_speed() : 0;  // a disturbance seldom lasts until the data is open
     try {
         if (!runner && !shards.empty()) require_same_files(welcome.files);
+        auto const& world = trainer.courier.world();
         if (runner)
             runner->adopt(shards);
         else
-            runner.emplace(experiment, shards, TrialRunner::Seat{self, trainer.courier.world().number_on_host()},
+            runner.emplace(experiment, shards,
+                           TrialRunner::Seat{self, world.number_on_host(),
+                                             state_memory(experiment.run.state_memory, world.trainers_on_host())},
                            trainer.factory);
-        if (trainer.courier.world().trainers_on_host() > 1) trainer.courier.pool().share_memory();
+        if (world.trainers_on_host() > 1) trainer.courier.pool().share_memory();
         trainer.courier.pool().set_pinning(pinning_for(runner->device()));
         bool const works = !shards.empty() || strategy_traits(welcome.strategy).rows == Rows::travel;
         if (works) {

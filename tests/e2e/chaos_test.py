@@ -10,7 +10,7 @@ import unittest
 
 import chaos
 from harness import BINARY, LONG, and_long, long_only
-from limits import PATIENCE, RUN_LIMIT_S
+from limits import RUN_LIMIT_S
 from resume_test import Disturbed, disturbed
 
 KINDS = ("kill", "throw", "enospc", "tear")
@@ -213,14 +213,21 @@ class Replaced(Disturbed):
     def stopped_at(self, fault, **run):
         """The first job is stopped, as a host that is cut off; a second goes on with the run; then the first wakes."""
         self.write(disturbed(run={**disturbed()["run"], **run}))
-        env = {"HOPSCOTCH_FAULT": fault, "HOPSCOTCH_FAULT_HOLD_S": str(3 * PATIENCE)}
+        awake = self.cwd / "awake"  # until then no trainer gets further than where the fault holds it
+        env = {
+            "HOPSCOTCH_FAULT": fault,
+            "HOPSCOTCH_FAULT_HOLD_S": str(RUN_LIMIT_S),
+            "HOPSCOTCH_FAULT_HOLD_UNTIL": str(awake),
+        }
         orphan = self.start("run", "e.json", "--quiet", "--trainers", "3", env=env)
         self.wait_for_stop(orphan, orphan.pid)
         self.assertNotIn("run_ended", (self.cwd / "out/journal.jsonl").read_text())
         self.resumed(trainers="2")
         before = self.listing()
+        awake.touch()
         orphan.send_signal(signal.SIGCONT)
         out, err = self.end_of(orphan)
+        awake.unlink()
         self.assertEqual(orphan.returncode, 1, out + err)
         self.assertIn("out: another job continues this run", err)
         after = {name: size for name, size in self.listing().items() if not name.startswith("out/checkpoints")}

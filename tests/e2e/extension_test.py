@@ -92,6 +92,21 @@ class Extension(Disturbed):
             *("run", "e.json", "--resume", "--set", "search.trials=4"),
         )
 
+    def test_a_budget_lets_no_trial_begin(self):
+        for folder, budget, why in (
+            ("few", {"trials": 2}, "search.budget.trials lets no more than 2 begin"),
+            ("spent", {"epochs": 3}, "the 3 epochs of search.budget.epochs are spent"),
+        ):
+            with self.subTest(budget=budget):
+                self.write(few(folder, budget=budget))
+                self.succeed("--quiet", "--trainers", "2")
+                self.refuse(
+                    f"{folder}: cannot continue this run with a changed experiment (only the section run, data.stage and "
+                    "strategy.owners may change, and search.trials may grow); use another run.dir, or undo:\n"
+                    f"  search.trials: was 3, is 6 ({why}; a new run can go on from this one with search.start_from)",
+                    *("run", "e.json", "--resume", "--set", "search.trials=6"),
+                )
+
 
 class Rungs(Disturbed):
     """Runs with a rule: first the trials of then to their end, then the new ones beside their results."""

@@ -17,7 +17,6 @@
 #include "experiment/reader.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/trial/trial_state.hpp"
-#include "run/metrics.hpp"
 #include "run/run_directory.hpp"
 
 namespace hopscotch {
@@ -178,6 +177,7 @@ TrainedTrial trained_trial(TrialChoice const& choice, Workspace& workspace,
         out.config.model.init_from = (*weights / "model.safetensors").string();
         out.config.model.init_mode = InitFrom::strict;
         out.config.model.freeze.clear();
+        out.config.model.cache_frozen = false;
     } else {
         out.state = state_of(run, best.lap ? *best.lap : best_lap_of(run, trial), *out.pool);
     }

@@ -121,8 +121,9 @@ EarlierJobs read_earlier_jobs(Experiment const& experiment, Inputs const& inputs
     return out;
 }
 
-StepValues step_values_of(Experiment const& experiment, Journal const& journal) {
-    Problems told("");  // of the space: said when the experiment was read
+StepValues step_values_of(Experiment experiment, Journal const& journal) {
+    Problems told("");                             // of the space: said when the experiment was read
+    experiment.step_values = StepValues::decimal;  // whatever an earlier preparation of this job has found
     auto const space = read_space(experiment, told);
     bool const decimal = std::ranges::all_of(journal.released, [&](Lap const& lap) {
         return with_own_values(space, lap.assignment) == lap.assignment;

@@ -38,6 +38,6 @@ EarlierJobs read_earlier_jobs(Experiment const& experiment, Inputs const& inputs
 
 // Earlier versions trained 0.1 + 2 * 0.1 = 0.30000000000000004 where this one has 0.3. A run that began with such sums goes
 // on with them, so that its decisions and its bits stay.
-StepValues step_values_of(Experiment const& experiment, Journal const& journal);
+StepValues step_values_of(Experiment experiment, Journal const& journal);
 
 }  // namespace hopscotch

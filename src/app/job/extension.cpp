@@ -45,6 +45,21 @@ std::string why_not_after(std::vector<Order::Kind> const& orders) {
     return "";
 }
 
+// A budget is part of what a run has promised, and does not change.
+std::string why_not_within(SearchBudget const& budget, std::int64_t before, Journal const& journal) {
+    if (budget.trials && *budget.trials <= before)
+        return fmt::format(
+            "search.budget.trials lets no more than {} begin; a new run can go on from this one with "
+            "search.start_from",
+            *budget.trials);
+    if (budget.epochs && std::ssize(journal.laps) >= *budget.epochs)
+        return fmt::format(
+            "the {} epochs of search.budget.epochs are spent; a new run can go on from this one with "
+            "search.start_from",
+            *budget.epochs);
+    return "";
+}
+
 }  // namespace
 
 std::string why_not_more_trials(Json const& before, Experiment const& now, Journal const& journal) {
@@ -60,6 +75,7 @@ std::string why_not_more_trials(Json const& before, Experiment const& now, Journ
         return fmt::format("a run keeps its trials; resume it with --set search.trials={}", before.integer());
     if (search.budget.target || search.budget.patience)
         return "search.budget.target and patience end the search by its results";
+    if (auto why = why_not_within(search.budget, before.integer(), journal); !why.empty()) return why;
     auto const orders = orders_in(journal);
     if (auto why = why_not_after(orders); !why.empty()) return why;
     if (traits.more_trials != MoreTrials::if_undisturbed) return "";

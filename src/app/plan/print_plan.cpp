@@ -18,6 +18,7 @@
 #include "data/dataset/shard.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
+#include "model/zoo/zoo.hpp"
 #include "run/progress.hpp"
 #include "schedule/policy.hpp"
 #include "schedule/simulate.hpp"
@@ -121,6 +122,22 @@ void print_storage(PreparedRun const& prepared) {
     if (auto const missing = missing_space(prepared, storage); !missing.empty()) fmt::print("warning      {}\n", missing);
 }
 
+void print_frozen_layers(PreparedRun const& prepared, TrialConfig const& config) {
+    auto const part = frozen_part(config, prepared.schema);
+    if (!part) return;
+    auto const outputs = static_cast<std::uint64_t>(part->outputs) * sizeof(float);
+    if (config.model.cache_frozen)
+        fmt::print(
+            "frozen       layers with {:.0f} % of the arithmetic compute each row once; their outputs, {} a row, stay in "
+            "memory\n",
+            100 * part->share, bytes_text(outputs));
+    else
+        fmt::print(
+            "frozen       layers with {:.0f} % of the arithmetic compute each row in every epoch; once, with "
+            "model.cache_frozen ({} a row in memory)\n",
+            100 * part->share, bytes_text(outputs));
+}
+
 std::string in_flight_text(PreparedRun const& prepared) {
     auto const out = fmt::format("{} trials in flight", prepared.in_flight);
     auto const at_once = trials_at_once(prepared);
@@ -161,6 +178,7 @@ void print_plan(PreparedRun const& prepared) {
     if (auto const choice = choose_groups(prepared))
         fmt::print("groups       {} (hopscotch plan knows more)\n", text_of(*choice, prepared));
     print_storage(prepared);
+    if (!trials.empty()) print_frozen_layers(prepared, prepared.config_of(trials.front().assignment));
     for (std::size_t i = 0; i < std::min<std::size_t>(3, trials.size()); ++i)
         fmt::print("trial {:<6} {}\n", trials[i].id.value, to_json(trials[i].assignment).dump());
     if (trials.size() > 3 && !prepared.decides) fmt::print("...          {} more\n", trials.size() - 3);

@@ -39,6 +39,12 @@ public:
 
     // The shard, if all of it is in memory for good: another thread reads it through a source of its own. Else null.
     virtual std::shared_ptr<Shard const> whole() const { return nullptr; }
+
+    // Tells this source from any other, also from one that has gone: expired with the source.
+    std::weak_ptr<void const> identity() const { return identity_; }
+
+private:
+    std::shared_ptr<void const> identity_ = std::make_shared<char>();
 };
 
 std::unique_ptr<ShardSource> shard_in_memory(Shard shard);

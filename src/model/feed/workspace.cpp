@@ -148,6 +148,8 @@ void Workspace::Impl::make_room(std::int64_t bytes) {
 
 Workspace::Workspace(std::string device, int threads, GpuMode mode) : impl_(std::make_unique<Impl>(device, threads, mode)) {}
 Workspace::~Workspace() = default;
+
+void Workspace::limit_features(std::uint64_t bytes) { impl_->feature_bytes = bytes; }
 Workspace::Graphs Workspace::graphs() const {
     if (!impl_->graphs) return {};
     return {impl_->graphs->cache.graphs(), impl_->graphs->cache.reasons()};

@@ -2,6 +2,7 @@
 // The device that the models of one trainer share. Nothing in a workspace belongs to a trial.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,9 @@ public:
     ~Workspace();
     struct Impl;  // workspace_impl.hpp
     Impl& impl() { return *impl_; }
+
+    // Of the outputs of frozen layers (model.cache_frozen), in the host's memory. At first: no limit.
+    void limit_features(std::uint64_t bytes);
 
     struct Graphs {
         std::size_t kept = 0;              // parts of steps that are launched as one CUDA graph

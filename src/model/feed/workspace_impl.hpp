@@ -19,6 +19,7 @@ namespace hopscotch {
 class ComputeStream;
 class CopyDevice;
 class DeviceFeed;
+class FeatureStore;
 class NormDevice;
 class StateSlots;
 class StepNumbers;
@@ -84,7 +85,9 @@ private:
     std::map<std::string, c10::weak_intrusive_ptr<at::TensorImpl, at::UndefinedTensorImpl>> shared_;
 
 public:
-    std::unique_ptr<StepNumbers> numbers;  // null on a CPU
+    std::unique_ptr<StepNumbers> numbers;      // null on a CPU
+    std::uint64_t feature_bytes = UINT64_MAX;  // Workspace::limit_features
+    std::shared_ptr<FeatureStore> features;    // null until a trial needs one
     std::unique_ptr<StepGraphs> graphs;  // null: steps are launched kernel by kernel. Last: it must be destroyed before the
                                          // members that it points at
 };

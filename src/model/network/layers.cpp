@@ -59,6 +59,10 @@ at::Tensor const* Scope::parameter(std::string const& name, std::vector<std::int
     return modules.parameter({(*this / name).prefix, std::move(shape), init});
 }
 
+at::Tensor images_for(at::Tensor const& x, Pass const& pass) {
+    return pass.channels_last ? x.contiguous(at::MemoryFormat::ChannelsLast) : x;
+}
+
 Linear::Linear(Scope const& scope, std::int64_t in, std::int64_t out, LinearOptions const& options)
     : weight(scope.parameter("weight", {out, in}, options.weight.for_fan_in(in))) {
     if (options.bias) bias = scope.parameter("bias", {out}, options.bias_init.for_fan_in(in));

@@ -46,7 +46,10 @@ struct Scope {
 struct ImageShape {  // of one row on its way through the layers
     std::int64_t channels = 0, height = 0, width = 0;
     std::int64_t elements() const { return channels * height * width; }
+    std::vector<std::int64_t> sizes() const { return {channels, height, width}; }
 };
+
+at::Tensor images_for(at::Tensor const& x, Pass const& pass);  // x, laid out as the pass computes on images
 
 struct LinearOptions {
     bool bias = true;

@@ -67,6 +67,28 @@ struct NetworkMetric {
     std::function<double(std::span<double const> sums, std::int64_t rows)> value;
 };
 
+// A part of a network that is a chain (chain.hpp).
+struct Stage {
+    std::vector<std::int64_t> shape;          // of a row of its outputs
+    std::size_t parameters = 0, buffers = 0;  // of the network up to the end of this stage
+    double multiply_adds = 0;                 // likewise, of one row
+};
+
+// Frozen layers before a network (tail.hpp).
+class FrozenStart {
+public:
+    virtual ~FrozenStart() = default;
+    virtual std::vector<ParameterSpec> const& parameters() const = 0;
+    virtual std::vector<BufferSpec> const& buffers() const = 0;
+    virtual std::vector<std::int64_t> const& output_shape() const = 0;  // of a row
+
+    // In the order of the specs, before the network behind it is bound for the first time.
+    virtual void bind(std::vector<at::Tensor> parameters, std::vector<at::Tensor> buffers) = 0;
+
+    // The network behind it must be bound.
+    virtual at::Tensor outputs(at::Tensor const& x, Pass const& evaluation) = 0;
+};
+
 class Network {
 public:
     virtual ~Network() = default;
@@ -95,6 +117,12 @@ public:
     virtual std::vector<bool> const* convolutions() const { return nullptr; }
 
     virtual std::vector<NetworkMetric> const& metrics() const;  // of the user's own
+
+    // Null: forward() is no chain of stages (chain.hpp).
+    virtual std::vector<Stage> const* stages() const { return nullptr; }
+
+    // Its outputs are the x of this network. Null: there is none.
+    virtual FrozenStart* frozen_start() { return nullptr; }
 
     // Called for every new state.
     virtual void bind(BoundTensors tensors) = 0;

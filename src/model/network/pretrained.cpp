@@ -29,11 +29,28 @@ std::string module_of(std::string const& name) {
 
 using Shapes = std::map<std::string, std::vector<std::int64_t>>;
 
-Shapes shapes_of(Network const& network) {
+// Of the network, with the frozen start before it.
+std::vector<ParameterSpec> all_parameters(Network& network) {
+    auto out = network.frozen_start() == nullptr ? std::vector<ParameterSpec>{} : network.frozen_start()->parameters();
+    out.insert(out.end(), network.parameters().begin(), network.parameters().end());
+    return out;
+}
+
+Shapes shapes_of(Network& network) {
     Shapes shapes;
-    for (auto const& spec : network.parameters()) shapes[spec.name] = spec.shape;
+    for (auto const& spec : all_parameters(network)) shapes[spec.name] = spec.shape;
     for (auto const& spec : network.buffers()) shapes[spec.name] = spec.shape;
+    if (network.frozen_start() == nullptr) return shapes;
+    for (auto const& spec : network.frozen_start()->buffers()) shapes[spec.name] = spec.shape;
     return shapes;
+}
+
+std::vector<bool> frozen_of(ModelConfig const& model, std::vector<ParameterSpec> const& specs) {
+    std::vector<bool> frozen;
+    for (auto const& spec : specs)
+        frozen.push_back(std::any_of(model.freeze.begin(), model.freeze.end(),
+                                     [&](auto const& pattern) { return matches(pattern, spec.name); }));
+    return frozen;
 }
 
 std::string listed(std::vector<std::string> const& names) {
@@ -63,15 +80,14 @@ Matching match(Shapes const& wanted, SafetensorsFile const& file) {
     return out;
 }
 
-void check_frozen(ModelConfig const& model, Network const& network, std::set<std::string> const& loaded,
-                  Problems& problems) {
+void check_frozen(ModelConfig const& model, Network& network, std::set<std::string> const& loaded, Problems& problems) {
     auto const complain = [&](std::string const& why) { problems.add({}, "/model/freeze", why); };
-    auto const& specs = network.parameters();
+    auto const specs = all_parameters(network);
     for (auto const& pattern : model.freeze)
         if (std::none_of(specs.begin(), specs.end(), [&](auto const& spec) { return matches(pattern, spec.name); }))
             complain(fmt::format("\"{}\" matches no parameter (the first is called \"{}\"); see `hopscotch models {}`",
                                  pattern, specs.front().name, model.name));
-    auto const frozen = frozen_parameters(model, network);
+    auto const frozen = frozen_of(model, specs);
     if (std::find(frozen.begin(), frozen.end(), false) == frozen.end())
         complain("every parameter is frozen (nothing is left to train); freeze fewer");
     std::vector<std::string> without;
@@ -84,14 +100,10 @@ void check_frozen(ModelConfig const& model, Network const& network, std::set<std
 }  // namespace
 
 std::vector<bool> frozen_parameters(ModelConfig const& model, Network const& network) {
-    std::vector<bool> frozen;
-    for (auto const& spec : network.parameters())
-        frozen.push_back(std::any_of(model.freeze.begin(), model.freeze.end(),
-                                     [&](auto const& pattern) { return matches(pattern, spec.name); }));
-    return frozen;
+    return frozen_of(model, network.parameters());
 }
 
-std::vector<std::string> pretrained_names(ModelConfig const& model, Network const& network, Problems& problems) {
+std::vector<std::string> pretrained_names(ModelConfig const& model, Network& network, Problems& problems) {
     if (model.init_from.empty()) return {};
     auto const complain = [&](std::string const& why) {
         problems.add({}, "/model/init_from", fmt::format("{}: {}", model.init_from, why));

@@ -63,6 +63,11 @@ at::Tensor Step::evaluate(at::Tensor const& x) {
     return out;
 }
 
+at::Tensor Step::start_outputs(at::Tensor const& x) {
+    core_->bind(memory_, weights_);
+    return core_->start_outputs(x);
+}
+
 // Hooks cost a little in every pass, so a trial that trains alone has none.
 void Step::report_gradients() {
     memory_->trained.on_gradient = [this](std::size_t parameter) {

@@ -105,6 +105,9 @@ public:
     // will lie, too.
     at::Tensor evaluate(at::Tensor const& x);
 
+    // x, through Network::frozen_start() as in evaluation, in float32.
+    at::Tensor start_outputs(at::Tensor const& x);
+
     double loss_sum() const;  // over the rows since begin_unit; waits for the device
     void set_loss_sum(double sum);
 

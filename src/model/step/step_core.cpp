@@ -69,6 +69,13 @@ private:
     bool was_;
 };
 
+template <class Forward>
+at::Tensor in_precision(Precision precision, at::Device device, Forward forward) {
+    if (precision == Precision::fp32) return forward();
+    Autocast const bf16(device.type());
+    return forward().to(at::kFloat);
+}
+
 }  // namespace
 
 std::int64_t StepCore::gradient_floats(std::int64_t parameters) const {
@@ -153,15 +160,21 @@ void StepCore::bind(std::shared_ptr<StepMemory const> const& memory, Step::Weigh
 }
 
 at::Tensor StepCore::forward(at::Tensor const& x, Pass const& pass) {
-    if (train_.precision == Precision::fp32) return network_->forward(x, pass);
-    Autocast const bf16(workspace_.device.type());
-    return network_->forward(x, pass).to(at::kFloat);
+    return in_precision(train_.precision, workspace_.device, [&] { return network_->forward(x, pass); });
 }
+
+Pass StepCore::evaluation() const { return {.channels_last = train_.channels_last, .norm = workspace_.norm.get()}; }
 
 at::Tensor StepCore::evaluate(at::Tensor const& x) {
     c10::InferenceMode const unrecorded;
     if (bound_->leaves && weights_ == Step::Weights::trained) bound_->leaves->bring_weights();
-    return forward(x, {.channels_last = train_.channels_last, .norm = workspace_.norm.get()});
+    return forward(x, evaluation());
+}
+
+at::Tensor StepCore::start_outputs(at::Tensor const& x) {
+    c10::InferenceMode const unrecorded;
+    return in_precision(train_.precision, workspace_.device,
+                        [&] { return network_->frozen_start()->outputs(x, evaluation()); });
 }
 
 at::Tensor StepCore::compute_gradient(at::Tensor const& x, at::Tensor const& y, SumOverGroup const* sum) {

@@ -62,6 +62,7 @@ public:
     void bind_anew() { bound_ = nullptr; }  // its tensors have changed
 
     at::Tensor evaluate(at::Tensor const& x);
+    at::Tensor start_outputs(at::Tensor const& x);  // of Network::frozen_start()
     // sum: of batch statistics; null: of the own rows. Returns the mean loss, for count_loss(), which needs no memory: if a
     // step finds no memory half-way, its loss has not been counted.
     at::Tensor compute_gradient(at::Tensor const& x, at::Tensor const& y, SumOverGroup const* sum);
@@ -75,6 +76,7 @@ private:
     bool has_leaves() const;  // of this device and network
     LeafOptions leaf_options() const;
     at::Tensor forward(at::Tensor const& x, Pass const& pass);
+    Pass evaluation() const;
     void clip();
     void clip_by_numbers();
     void update_by_numbers();

@@ -12,8 +12,9 @@ namespace {
 // Each struct is taken apart whole: a new field does not compile until somebody has decided here whether it is structure.
 
 std::string of_model(ModelConfig const& model) {
-    auto const& [name, file, init_from, init_mode, freeze, arguments] = model;
-    return fmt::format("{} {} {} freeze {}", name, file, arguments.dump(), fmt::join(freeze, " "));
+    auto const& [name, file, init_from, init_mode, freeze, cache_frozen, arguments] = model;
+    return fmt::format("{} {} {} freeze {}{}", name, file, arguments.dump(), fmt::join(freeze, " "),
+                       cache_frozen ? " cached" : "");
 }
 
 // Of the numbers only whether they are there: a momentum needs a slot, and a bound of clipping a kernel.

@@ -15,6 +15,7 @@
 #include "core/error.hpp"
 #include "data/batches/shard_source.hpp"
 #include "model/feed/workspace_impl.hpp"
+#include "model/gpu/device.hpp"
 #include "model/trial/evaluation.hpp"
 #include "model/trial/output_scores.hpp"
 
@@ -56,7 +57,8 @@ void TorchEvaluator::for_each_batch(ShardSource& shard, BatchRange const& batche
     std::vector<BatchRange> cut;
     for (auto at = first; at < last; at += evaluation_batch_)
         cut.push_back({at - first, std::min(evaluation_batch_, last - at)});
-    auto pass = feed_.begin(shard, order, cut, {});
+    auto const features = cut.empty() ? nullptr : state_->features(shard, {first, last - first}, {});
+    auto pass = feed_.begin(features ? *features : shard, order, cut, {});
     for (std::size_t i = 0; i < cut.size(); ++i) {
         c10::InferenceMode const unrecorded;
         auto const batch = feed_.next(pass);

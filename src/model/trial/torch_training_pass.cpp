@@ -11,6 +11,7 @@
 #include "data/batches/batches.hpp"
 #include "data/batches/shard_source.hpp"
 #include "model/feed/workspace_impl.hpp"
+#include "model/gpu/device.hpp"
 #include "model/step/lr_schedule.hpp"
 
 namespace hopscotch {
@@ -37,6 +38,7 @@ void TorchTrainingPass::begin_pass(ShardSource& shard, UnitAddress const& addres
     workspace_.enter();
     state_->claim();
     pass_ = {&shard,
+             nullptr,
              address,
              shuffled_rows(shard.rows(), address, rows_shuffled_together(state_->config().data)),
              batches(shard.rows(), batch_size, state_->config().data.last_batch),
@@ -45,7 +47,19 @@ void TorchTrainingPass::begin_pass(ShardSource& shard, UnitAddress const& addres
              0};
     step_.use(Step::Weights::trained);
     step_.begin_unit();
-    pass_.feed = feed_.begin(shard, pass_.order, pass_.cut, address);
+    if (!state_->has_cached_start()) begin_feed();
+}
+
+void TorchTrainingPass::begin_feed() {
+    auto& rows = pass_.features ? *pass_.features : *pass_.shard;
+    pass_.feed = feed_.begin(rows, pass_.order, std::span(pass_.cut).subspan(pass_.next), pass_.address);
+}
+
+// Features are computed here, because begin_pass() has nobody to tell how far it is.
+void TorchTrainingPass::begin_feed_late(std::function<void()> const& on_batch) {
+    if (!state_->has_cached_start() || pass_.features || pass_.next == pass_.cut.size()) return;
+    pass_.features = state_->features(*pass_.shard, {0, pass_.shard->rows()}, on_batch);
+    begin_feed();
 }
 
 PassCursor TorchTrainingPass::cursor() {
@@ -60,12 +74,12 @@ void TorchTrainingPass::skip_to(PassCursor const& cursor) {
     pass_.next = static_cast<std::size_t>(cursor.batches);
     pass_.rows = cursor.sums.rows;
     step_.set_loss_sum(cursor.sums.loss);
-    if (pass_.next < pass_.cut.size())
-        pass_.feed = feed_.begin(*pass_.shard, pass_.order, std::span(pass_.cut).subspan(pass_.next), pass_.address);
+    if (pass_.next < pass_.cut.size() && !state_->has_cached_start()) begin_feed();
 }
 
 std::int64_t TorchTrainingPass::next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) {
     workspace_.use_stream();
+    begin_feed_late(on_batch);
     auto const batches = static_cast<std::size_t>(state_->config().train.accumulate);
     auto const last = std::min(pass_.cut.size(), pass_.next + batches);
     // The host's copy of a GPU's gradient is final when all of it is.
@@ -120,6 +134,7 @@ std::int64_t TorchTrainingPass::next_updates(std::function<void()> const& on_bat
     if (pass_.next == pass_.cut.size()) return 0;
     host_gradient_ = at::Tensor();  // nobody combines gradients
     if (!workspace_.device.is_cpu()) state_->require_claimed();
+    begin_feed_late(on_batch);
     auto const [batch, planned, first] = feed_.due(pass_.feed);
     auto const rows = batch.x.size(0);
     DueSteps due{batch, planned == 0, first, {}, noise_key(pass_.address, pass_.next)};

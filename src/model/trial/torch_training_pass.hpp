@@ -34,6 +34,8 @@ private:
               std::int64_t ahead = 0) const;  // ahead: rows of updates before it that are not counted yet
     void train(Batch const& batch, std::uint64_t noise_key, GradientReady const& ready);
     enum class Undo { possible, impossible };
+    void begin_feed();
+    void begin_feed_late(std::function<void()> const& on_batch);
     void try_batch(std::int64_t rows, std::function<void()> const& work, Undo undo);
     std::size_t steps_to_launch(DueSteps const& due, std::size_t planned);
     void set_updates(std::size_t steps, std::int64_t rows);
@@ -44,6 +46,7 @@ private:
     Step& step_;
     struct Training {  // the pass under way
         ShardSource* shard = nullptr;
+        std::unique_ptr<ShardSource> features;  // of the shard, where the trial has a cached start
         UnitAddress address;
         std::vector<std::uint32_t> order;
         std::vector<BatchRange> cut;

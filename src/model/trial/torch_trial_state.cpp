@@ -2,12 +2,10 @@
 #include "model/trial/torch_trial_state.hpp"
 
 #include <ATen/ops/aminmax.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/stack.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <bit>
@@ -17,50 +15,51 @@
 #include "core/json_reader.hpp"
 #include "core/rng.hpp"
 #include "core/unit_parts.hpp"
+#include "data/batches/shard_source.hpp"
 #include "model/feed/workspace_impl.hpp"
 #include "model/gpu/device.hpp"
 #include "model/gpu/state_slots.hpp"
 #include "model/network/pretrained.hpp"
 #include "model/step/lr_schedule.hpp"
+#include "model/trial/cached_start.hpp"
+#include "model/trial/pretrained_weights.hpp"
 
 namespace hopscotch {
 namespace {
 
-std::vector<std::string> accepted_pretrained(ModelConfig const& model, Network const& network) {
+std::vector<std::string> accepted_pretrained(ModelConfig const& model, Network& network) {
     Problems problems("model");
     auto names = pretrained_names(model, network, problems);
     problems.throw_if_any();
     return names;
 }
 
-// The path and what tells two files apart that have had this path one after the other.
-std::string identity_of(std::string const& path) {
-    struct stat status{};
-    if (::stat(path.c_str(), &status) != 0) return path;
-    return fmt::format("{} {} {} {} {}.{:09}", path, status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec,
-                       status.st_mtim.tv_nsec);
-}
-
 FrozenParameters read_frozen(ModelConfig const& model, Network const& network, Workspace::Impl& workspace) {
     auto const is_frozen = frozen_parameters(model, network);
     FrozenParameters frozen(is_frozen.size());
     if (std::find(is_frozen.begin(), is_frozen.end(), true) == is_frozen.end()) return frozen;
-    auto const identity = identity_of(model.init_from);
-    auto const file = SafetensorsFile::open(model.init_from);
+    PretrainedWeights const weights(model.init_from, workspace);
     for (std::size_t i = 0; i < frozen.size(); ++i) {
-        if (!is_frozen[i]) continue;
         auto const& spec = network.parameters()[i];
-        frozen[i] = workspace.shared(identity + " " + spec.name, [&] {
-            auto values = at::empty(spec.shape, at::TensorOptions(at::kFloat));
-            file.read(spec.name, std::span(values.mutable_data_ptr<float>(), static_cast<std::size_t>(values.numel())));
-            return values.to(workspace.device);
-        });
+        if (is_frozen[i]) frozen[i] = weights.get(spec.name, spec.shape, Element::float32);
     }
     return frozen;
 }
 
+Manifest seen_by(Network& network, Manifest const& manifest) {
+    auto const* start = network.frozen_start();
+    return start == nullptr ? manifest : manifest_of_features(manifest, *start);
+}
+
+std::unique_ptr<CachedStart> start_of(TrialConfig const& config, Manifest const& manifest, Step& step,
+                                      Workspace::Impl& workspace) {
+    auto* const start = step.network().frozen_start();
+    return start == nullptr ? nullptr : std::make_unique<CachedStart>(config, manifest, *start, step, workspace);
+}
+
 std::string structure_of(TrialConfig const& config, DataSchema const& data) {
-    return step_structure(config, data, config.model.freeze.empty() ? "" : identity_of(config.model.init_from));
+    return step_structure(config, data,
+                          config.model.freeze.empty() ? "" : PretrainedWeights::identity_of(config.model.init_from));
 }
 
 Workspace::Impl& entered(Workspace& workspace) {
@@ -73,6 +72,7 @@ std::string kind_of(TrialConfig const& config) {
     auto const& model = config.model;
     std::string out = model.name + " " + model.file + " " + model.arguments.dump();
     for (auto const& pattern : model.freeze) out += " " + pattern;
+    if (model.cache_frozen) out += " cached";
     if (config.train.precision == Precision::bf16) out += " bf16";
     return out + (config.train.channels_last ? " NHWC" : "");
 }
@@ -82,15 +82,18 @@ std::string kind_of(TrialConfig const& config) {
 TorchTrialState::TorchTrialState(TrialConfig config, Manifest const& manifest, std::unique_ptr<Network> network,
                                  Workspace& workspace)
     : config_(std::move(config)),
-      data_(schema_of(manifest)),
+      data_(schema_of(seen_by(*network, manifest))),
       workspace_(entered(workspace)),
-      feed_(config_.data, manifest, workspace_),
+      feed_(config_.data, seen_by(*network, manifest), workspace_),
       step_(std::move(network), {config_.model.name, structure_of(config_, data_)}, config_.train, workspace_),
+      cached_start_(start_of(config_, manifest, step_, workspace_)),
       pretrained_(accepted_pretrained(config_.model, step_.network())),
       is_frozen_(frozen_parameters(config_.model, step_.network())),
       frozen_(read_frozen(config_.model, step_.network(), workspace_)),
       layout_(make_layout(layout_request())),
       memory_kind_(kind_of(config_)) {}
+
+TorchTrialState::~TorchTrialState() = default;
 
 LayoutRequest TorchTrialState::layout_request() const {
     return {step_.network().parameters(), step_.network().buffers(), is_frozen_, config_.train};
@@ -185,6 +188,11 @@ TrainingNeed TorchTrialState::held() const {
             static_cast<std::int64_t>(layout_.end_of(Block::parameter))};
 }
 
+std::unique_ptr<ShardSource> TorchTrialState::features(ShardSource& shard, BatchRange const& rows,
+                                                       std::function<void()> const& on_batch) {
+    return cached_start_ ? cached_start_->features(shard, rows, held(), on_batch) : nullptr;
+}
+
 void TorchTrialState::require_claimed() const {
     require(workspace_.bound == this, "another model was bound within a pass (a GPU's workspace holds one state)");
 }
@@ -270,6 +278,8 @@ void TorchTrialState::save(std::string const& path, Json const& metadata) {
                            ByteView(static_cast<std::byte const*>(kept.back().const_data_ptr()), kept.back().nbytes())});
     }
     for (auto const& buffer : step_.network().buffers()) add_from_state(buffer.name, buffer.name);
+    if (cached_start_)
+        for (auto& tensor : cached_start_->tensors()) tensors.push_back(std::move(tensor));
     write_safetensors(path, tensors, metadata);
 }
 

@@ -3,6 +3,7 @@
 // rest in host memory; on a GPU bind() copies the floats to the device and the end of a unit copies them back, so that a hop
 // always leaves from the host.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,11 +18,14 @@
 
 namespace hopscotch {
 
+class CachedStart;
+class ShardSource;
 struct TrainingNeed;
 
 class TorchTrialState final : public TrialState {
 public:
     TorchTrialState(TrialConfig config, Manifest const& manifest, std::unique_ptr<Network> network, Workspace& workspace);
+    ~TorchTrialState() override;
 
     StateLayout const& layout() const override { return layout_; }
     void initialise(MutableBytes state, std::uint64_t seed, TrialId trial) override;
@@ -40,9 +44,13 @@ public:
 
     // For the training pass and the evaluator.
     TrialConfig const& config() const { return config_; }
-    DataSchema const& data() const { return data_; }
+    DataSchema const& data() const { return data_; }  // as the network sees it
     Workspace::Impl& workspace() const { return workspace_; }
     Feed& feed() { return feed_; }
+    // Where model.cache_frozen is set, the network reads what the frozen layers make of these rows of the shard, which they
+    // compute now unless they have (CachedStart::features). Null: it reads the shard itself.
+    bool has_cached_start() const { return cached_start_ != nullptr; }
+    std::unique_ptr<ShardSource> features(ShardSource& shard, BatchRange const& rows, std::function<void()> const& on_batch);
     Step& step() { return step_; }
     Counters const& counters() const { return counters_; }           // of the bound state
     std::string const& memory_kind() const { return memory_kind_; }  // BatchKind::model
@@ -64,6 +72,7 @@ private:
     Workspace::Impl& workspace_;
     Feed feed_;
     Step step_;
+    std::unique_ptr<CachedStart> cached_start_;
     std::vector<std::string> pretrained_;  // names of the tensors that init_from gives
     std::vector<bool> is_frozen_;
     FrozenParameters frozen_;

@@ -16,40 +16,28 @@ struct CnnArguments {
     bool batch_norm = true;
 };
 
-class Cnn final : public AutogradNetwork {
+class Cnn final : public ChainNetwork {
 public:
-    Cnn(ImageShape shape, std::int64_t outputs, CnnArguments const& arguments) : dropout_(arguments.dropout) {
+    Cnn(ImageShape shape, std::int64_t outputs, CnnArguments const& arguments) : ChainNetwork(Images::as_configured) {
         for (std::size_t i = 0; i < arguments.channels.size(); ++i) {
             auto const scope = root() / "layers" / std::to_string(i);
             auto const channels = arguments.channels[i];
-            Layer layer;
-            layer.conv = Conv2d(scope / "conv", shape, {.out = channels, .padding = 1, .bias = !arguments.batch_norm});
-            if (arguments.batch_norm) layer.norm = BatchNorm(scope / "bn", channels);
-            pool_.apply(shape);
-            layers_.push_back(layer);
+            Conv2d const conv(scope / "conv", shape, {.out = channels, .padding = 1, .bias = !arguments.batch_norm});
+            BatchNorm norm;
+            if (arguments.batch_norm) norm = BatchNorm(scope / "bn", channels);
+            MaxPool const pool;
+            pool.apply(shape);
+            // Pooled first, batch norm and relu have a quarter of the work.
+            add_stage(shape.sizes(), [conv, norm, pool](auto const& x, Pass const& pass) {
+                auto h = pool(conv(x));
+                return norm.weight != nullptr ? norm(h, pass, {.clip = Clip::relu}) : h.relu_();
+            });
         }
-        fc_ = Linear(root() / "fc", shape.elements(), outputs);
+        Linear const fc(root() / "fc", shape.elements(), outputs);
+        add_stage({outputs}, [fc, dropout = arguments.dropout](auto const& x, Pass const& pass) {
+            return fc(dropped(x.flatten(1), dropout, pass));
+        });
     }
-
-    // Pooled first, batch norm and relu have a quarter of the work.
-    at::Tensor forward(at::Tensor const& x, Pass const& pass) override {
-        auto h = images_for(x, pass);
-        for (auto const& layer : layers_) {
-            h = pool_(layer.conv(h));
-            h = layer.norm.weight != nullptr ? layer.norm(h, pass, {.clip = Clip::relu}) : h.relu_();
-        }
-        return fc_(dropped(h.flatten(1), dropout_, pass));
-    }
-
-private:
-    struct Layer {
-        Conv2d conv;
-        BatchNorm norm;
-    };
-    double dropout_;
-    std::vector<Layer> layers_;
-    MaxPool pool_;
-    Linear fc_;
 };
 
 // Every pooling halves the sides.

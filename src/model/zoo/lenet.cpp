@@ -4,39 +4,37 @@
 
 #include <algorithm>
 
-#include "model/network/layers.hpp"
+#include "model/network/chain.hpp"
 #include "model/zoo/arguments.hpp"
 #include "model/zoo/networks.hpp"
 
 namespace hopscotch {
 namespace {
 
-void pool(ImageShape& shape) { shape = {shape.channels, shape.height / 2, shape.width / 2}; }
-
-class LeNet final : public AutogradNetwork {
+class LeNet final : public ChainNetwork {
 public:
-    LeNet(ImageShape shape, std::int64_t outputs, double dropout) : dropout_(dropout) {
+    LeNet(ImageShape shape, std::int64_t outputs, double dropout) : ChainNetwork(Images::channels_first) {
         std::int64_t const padding = std::min(shape.height, shape.width) < 12 ? 2 : 0;
-        conv1_ = Conv2d(root() / "conv1", shape, {.out = 6, .kernel = 5, .padding = 2});
-        pool(shape);
-        conv2_ = Conv2d(root() / "conv2", shape, {.out = 16, .kernel = 5, .padding = padding});
-        pool(shape);
-        fc1_ = Linear(root() / "fc1", shape.elements(), 120);
-        fc2_ = Linear(root() / "fc2", 120, 84);
-        fc3_ = Linear(root() / "fc3", 84, outputs);
-    }
-
-    at::Tensor forward(at::Tensor const& x, Pass const& pass) override {
-        auto h = at::max_pool2d(at::relu(conv1_(x)), {2, 2});
-        h = at::max_pool2d(at::relu(conv2_(h)), {2, 2}).flatten(1);
-        h = dropped(at::relu(fc1_(h)), dropout_, pass);
-        return fc3_(dropped(at::relu(fc2_(h)), dropout_, pass));
+        add_convolution("conv1", shape, {.out = 6, .kernel = 5, .padding = 2});
+        add_convolution("conv2", shape, {.out = 16, .kernel = 5, .padding = padding});
+        auto const add_hidden = [&](char const* name, std::int64_t in, std::int64_t out) {
+            Linear const layer(root() / name, in, out);
+            add_stage({out}, [layer, dropout](auto const& x, Pass const& pass) {
+                return dropped(at::relu(layer(x.flatten(1))), dropout, pass);
+            });
+        };
+        add_hidden("fc1", shape.elements(), 120);
+        add_hidden("fc2", 120, 84);
+        Linear const last(root() / "fc3", 84, outputs);
+        add_stage({outputs}, [last](auto const& x, Pass const&) { return last(x); });
     }
 
 private:
-    double dropout_;
-    Conv2d conv1_, conv2_;
-    Linear fc1_, fc2_, fc3_;
+    void add_convolution(char const* name, ImageShape& shape, Conv const& geometry) {
+        Conv2d const layer(root() / name, shape, geometry);
+        shape = {shape.channels, shape.height / 2, shape.width / 2};
+        add_stage(shape.sizes(), [layer](auto const& x, Pass const&) { return at::max_pool2d(at::relu(layer(x)), {2, 2}); });
+    }
 };
 
 }  // namespace

@@ -49,43 +49,44 @@ private:
     ConvNorm projected_;
 };
 
-class MobileNetV2 final : public AutogradNetwork {
+class MobileNetV2 final : public ChainNetwork {
 public:
-    MobileNetV2(ImageShape shape, std::int64_t outputs, MobileNetArguments const& arguments) : dropout_(arguments.dropout) {
-        struct Stage {
+    MobileNetV2(ImageShape shape, std::int64_t outputs, MobileNetArguments const& arguments)
+        : ChainNetwork(Images::as_configured) {
+        struct Group {
             std::int64_t expansion;
             double channels;
             int blocks;
             std::int64_t stride;
         };
-        static constexpr Stage stages[]{{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
+        static constexpr Group groups[]{{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
                                         {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
         auto const features = root() / "features";
         auto const first = plain_conv(rounded_channels(32 * arguments.width), 3, arguments.stem == "imagenet" ? 2 : 1);
-        entrance_ = {features / "0" / "0", features / "0" / "1", shape, first};
-        for (auto const& stage : stages)
-            for (int i = 0; i < stage.blocks; ++i)
-                blocks_.emplace_back(features / std::to_string(blocks_.size() + 1) / "conv", shape,
-                                     rounded_channels(stage.channels * arguments.width), i == 0 ? stage.stride : 1,
-                                     stage.expansion);
-        auto const last = features / std::to_string(blocks_.size() + 1);
-        exit_ = {last / "0", last / "1", shape, plain_conv(rounded_channels(1280 * std::max(1.0, arguments.width)), 1)};
-        classifier_ = Linear(root() / "classifier" / "1", shape.channels, outputs,
-                             {.weight = Init::normal(0.01), .bias_init = Init::constant(0)});
-    }
-
-    at::Tensor forward(at::Tensor const& x, Pass const& pass) override {
-        auto h = entrance_(images_for(x, pass), pass, {.clip = Clip::relu6});
-        for (auto const& block : blocks_) h = block(h, pass);
-        h = average_of_image(exit_(h, pass, {.clip = Clip::relu6}));
-        return classifier_(dropped(h, dropout_, pass));
+        add_clipped(ConvNorm(features / "0" / "0", features / "0" / "1", shape, first), shape);
+        int place = 1;  // in `features`
+        for (auto const& group : groups)
+            for (int i = 0; i < group.blocks; ++i) {
+                InvertedResidual block(features / std::to_string(place++) / "conv", shape,
+                                       rounded_channels(group.channels * arguments.width), i == 0 ? group.stride : 1,
+                                       group.expansion);
+                add_stage(shape.sizes(), std::move(block));
+            }
+        auto const last = features / std::to_string(place);
+        auto const exit = plain_conv(rounded_channels(1280 * std::max(1.0, arguments.width)), 1);
+        add_clipped(ConvNorm(last / "0", last / "1", shape, exit), shape);
+        add_stage({shape.channels}, [](auto const& x, Pass const&) { return average_of_image(x); });
+        Linear const classifier(root() / "classifier" / "1", shape.channels, outputs,
+                                {.weight = Init::normal(0.01), .bias_init = Init::constant(0)});
+        add_stage({outputs}, [classifier, dropout = arguments.dropout](auto const& x, Pass const& pass) {
+            return classifier(dropped(x, dropout, pass));
+        });
     }
 
 private:
-    double dropout_;
-    ConvNorm entrance_, exit_;
-    std::vector<InvertedResidual> blocks_;
-    Linear classifier_;
+    void add_clipped(ConvNorm const& layer, ImageShape const& shape) {
+        add_stage(shape.sizes(), [layer](auto const& x, Pass const& pass) { return layer(x, pass, {.clip = Clip::relu6}); });
+    }
 };
 
 }  // namespace

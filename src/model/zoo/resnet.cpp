@@ -79,32 +79,31 @@ private:
     std::int64_t stride_ = 1, padding_ = 0;  // of option A; padding: channels of zeros
 };
 
-class ResNet final : public AutogradNetwork {
+class ResNet final : public ChainNetwork {
 public:
-    ResNet(ImageShape shape, std::int64_t outputs, Plan const& plan) : stem_(plan.stem) {
-        auto const first = stem_ == Stem::imagenet ? plain_conv(plan.width, 7, 2) : plain_conv(plan.width, 3);
-        entrance_ = {root() / "conv1", root() / "bn1", shape, first};
-        if (stem_ == Stem::imagenet) pool_.apply(shape);
+    ResNet(ImageShape shape, std::int64_t outputs, Plan const& plan) : ChainNetwork(Images::as_configured) {
+        auto const first = plan.stem == Stem::imagenet ? plain_conv(plan.width, 7, 2) : plain_conv(plan.width, 3);
+        ConvNorm const entrance(root() / "conv1", root() / "bn1", shape, first);
+        add_stage(shape.sizes(),
+                  [entrance](auto const& x, Pass const& pass) { return entrance(x, pass, {.clip = Clip::relu}); });
+        if (plan.stem == Stem::imagenet) add_pool(shape);
         for (std::size_t stage = 0; stage < plan.blocks.size(); ++stage)
-            for (int i = 0; i < plan.blocks[stage]; ++i)
-                blocks_.emplace_back(root() / fmt::format("layer{}.{}", stage + 1, i), shape, plan, plan.width << stage,
-                                     i == 0 && stage > 0 ? 2 : 1);
-        fc_ = Linear(root() / "fc", shape.channels, outputs);
-    }
-
-    at::Tensor forward(at::Tensor const& x, Pass const& pass) override {
-        auto h = entrance_(images_for(x, pass), pass, {.clip = Clip::relu});
-        if (stem_ == Stem::imagenet) h = pool_(h);
-        for (auto const& block : blocks_) h = block(h, pass);
-        return fc_(average_of_image(h));
+            for (int i = 0; i < plan.blocks[stage]; ++i) {
+                ResidualBlock block(root() / fmt::format("layer{}.{}", stage + 1, i), shape, plan, plan.width << stage,
+                                    i == 0 && stage > 0 ? 2 : 1);
+                add_stage(shape.sizes(), std::move(block));
+            }
+        add_stage({shape.channels}, [](auto const& x, Pass const&) { return average_of_image(x); });
+        Linear const fc(root() / "fc", shape.channels, outputs);
+        add_stage({outputs}, [fc](auto const& x, Pass const&) { return fc(x); });
     }
 
 private:
-    Stem stem_;
-    ConvNorm entrance_;
-    MaxPool pool_{3, 2, 1};
-    std::vector<ResidualBlock> blocks_;
-    Linear fc_;
+    void add_pool(ImageShape& shape) {
+        MaxPool const pool{3, 2, 1};
+        pool.apply(shape);
+        add_stage(shape.sizes(), [pool](auto const& x, Pass const&) { return pool(x); });
+    }
 };
 
 }  // namespace

@@ -26,61 +26,50 @@ struct VggArguments {
     bool batch_norm = false;  // from the name
 };
 
-class Vgg final : public AutogradNetwork {
+class Vgg final : public ChainNetwork {
 public:
-    Vgg(ImageShape shape, std::int64_t outputs, VggArguments const& arguments) : dropout_(arguments.dropout) {
+    Vgg(ImageShape shape, std::int64_t outputs, VggArguments const& arguments) : ChainNetwork(Images::as_configured) {
         std::pair<std::int64_t, int> const stages[k_poolings]{
             {1, 2}, {2, 2}, {4, 3}, {8, 3}, {8, 3}};  // widths, convolutions
         int place = 0;                                // in torchvision's Sequential, where relu and pooling have places too
         for (auto const& [width, convolutions] : stages) {
             for (int i = 0; i < convolutions; ++i) add_layer(shape, arguments.width * width, arguments.batch_norm, place);
-            layers_.back().pooled = true;
-            pool_.apply(shape);
+            MaxPool const pool;
+            pool.apply(shape);
+            add_stage(shape.sizes(), [pool](auto const& x, Pass const&) { return pool(x); });
             ++place;
         }
+        auto const flat = shape.channels * k_pooled_side * k_pooled_side;
+        add_stage({flat}, [](auto const& x, Pass const&) { return pooled(x).flatten(1); });
         auto const linear = [&](char const* name, std::int64_t in, std::int64_t out) {
             return Linear(root() / "classifier" / name, in, out,
                           {.weight = Init::normal(0.01), .bias_init = Init::constant(0)});
         };
-        hidden1_ = linear("0", shape.channels * k_pooled_side * k_pooled_side, arguments.hidden);
-        hidden2_ = linear("3", arguments.hidden, arguments.hidden);
-        output_ = linear("6", arguments.hidden, outputs);
-    }
-
-    at::Tensor forward(at::Tensor const& x, Pass const& pass) override {
-        auto h = images_for(x, pass);
-        for (auto const& layer : layers_) {
-            h = layer.conv(h);
-            h = layer.norm.weight != nullptr ? layer.norm(h, pass, {.clip = Clip::relu}) : h.relu_();
-            if (layer.pooled) h = pool_(h);
-        }
-        h = pooled(h).flatten(1);
-        h = dropped(hidden1_(h).relu_(), dropout_, pass);
-        return output_(dropped(hidden2_(h).relu_(), dropout_, pass));
+        auto const add_hidden = [&](Linear const& layer) {
+            add_stage({arguments.hidden}, [layer, dropout = arguments.dropout](auto const& x, Pass const& pass) {
+                return dropped(layer(x).relu_(), dropout, pass);
+            });
+        };
+        add_hidden(linear("0", flat, arguments.hidden));
+        add_hidden(linear("3", arguments.hidden, arguments.hidden));
+        auto const output = linear("6", arguments.hidden, outputs);
+        add_stage({outputs}, [output](auto const& x, Pass const&) { return output(x); });
     }
 
 private:
-    struct Layer {
-        Conv2d conv;
-        BatchNorm norm;
-        bool pooled = false;
-    };
-
     void add_layer(ImageShape& shape, std::int64_t channels, bool batch_norm, int& place) {
         auto geometry = plain_conv(channels, 3);
         geometry.bias = true;
         geometry.bias_init = Init::constant(0);
-        Layer layer;
-        layer.conv = Conv2d(root() / "features" / std::to_string(place++), shape, geometry);
-        if (batch_norm) layer.norm = BatchNorm(root() / "features" / std::to_string(place++), channels);
+        Conv2d const conv(root() / "features" / std::to_string(place++), shape, geometry);
+        BatchNorm norm;
+        if (batch_norm) norm = BatchNorm(root() / "features" / std::to_string(place++), channels);
         ++place;
-        layers_.push_back(layer);
+        add_stage(shape.sizes(), [conv, norm](auto const& x, Pass const& pass) {
+            auto h = conv(x);
+            return norm.weight != nullptr ? norm(h, pass, {.clip = Clip::relu}) : h.relu_();
+        });
     }
-
-    double dropout_;
-    std::vector<Layer> layers_;
-    MaxPool pool_;
-    Linear hidden1_, hidden2_, output_;
 };
 
 }  // namespace

@@ -29,10 +29,6 @@ at::Tensor MaxPool::operator()(at::Tensor const& x) const {
     return at::max_pool2d(x, {kernel, kernel}, {stride, stride}, {padding, padding});
 }
 
-at::Tensor images_for(at::Tensor const& x, Pass const& pass) {
-    return pass.channels_last ? x.contiguous(at::MemoryFormat::ChannelsLast) : x;
-}
-
 namespace {
 
 // [side, length]: row i is the mean over window i, from floor(i length / side) up to ceil((i + 1) length / side). Nothing of

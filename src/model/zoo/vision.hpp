@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-#include "model/network/layers.hpp"
+#include "model/network/chain.hpp"
 
 namespace hopscotch {
 
@@ -29,7 +29,6 @@ struct MaxPool {  // torch.nn.MaxPool2d with a square window
     at::Tensor operator()(at::Tensor const& x) const;
 };
 
-at::Tensor images_for(at::Tensor const& x, Pass const& pass);  // x, laid out as the pass computes on images
 // torch's adaptive average pooling to side x side, as two products: on a GPU its own gradient adds up in any order.
 at::Tensor average_pooled(at::Tensor const& x, std::int64_t side);
 at::Tensor average_of_image(at::Tensor const& x);  // [rows, channels, height, width] -> [rows, channels]

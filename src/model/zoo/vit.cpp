@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/network/layers.hpp"
+#include "model/network/chain.hpp"
 #include "model/zoo/arguments.hpp"
 #include "model/zoo/attention.hpp"
 #include "model/zoo/networks.hpp"
@@ -66,42 +66,34 @@ private:
     Linear out_, widen_, narrow_;
 };
 
-class Vit final : public AutogradNetwork {
+class Vit final : public ChainNetwork {
 public:
-    Vit(ImageShape shape, std::int64_t outputs, VitArguments const& a) : dropout_(a.dropout) {
-        class_token_ = root().parameter("class_token", {1, 1, a.width}, Init::constant(0));
+    Vit(ImageShape shape, std::int64_t outputs, VitArguments const& a) : ChainNetwork(Images::channels_first) {
+        auto const* class_token = root().parameter("class_token", {1, 1, a.width}, Init::constant(0));
         auto const patch_elements = static_cast<double>(shape.channels * a.patch * a.patch);
-        patches_ = Conv2d(root() / "conv_proj", shape,
-                          {.out = a.width,
-                           .kernel = a.patch,
-                           .stride = a.patch,
-                           .weight = Init::truncated_normal(std::sqrt(1 / patch_elements)),
-                           .bias_init = Init::constant(0)});
+        Conv2d const project(root() / "conv_proj", shape,
+                             {.out = a.width,
+                              .kernel = a.patch,
+                              .stride = a.patch,
+                              .weight = Init::truncated_normal(std::sqrt(1 / patch_elements)),
+                              .bias_init = Init::constant(0)});
         auto const tokens = shape.height * shape.width + 1;
         auto const encoder = root() / "encoder";
-        positions_ = encoder.parameter("pos_embedding", {1, tokens, a.width}, Init::normal(0.02));
+        auto const* positions = encoder.parameter("pos_embedding", {1, tokens, a.width}, Init::normal(0.02));
+        std::vector const embedded{tokens, a.width};
+        add_stage(embedded, [=, dropout = a.dropout](auto const& x, Pass const& pass) {
+            auto const patches = project(x).flatten(2).transpose(1, 2);
+            auto const h = at::cat({class_token->expand({x.size(0), -1, -1}), patches}, 1) + *positions;
+            return dropped(h, dropout, pass);
+        });
         for (std::int64_t i = 0; i < a.depth; ++i)
-            layers_.emplace_back(encoder / "layers" / fmt::format("encoder_layer_{}", i), a, tokens);
-        norm_ = LayerNorm(encoder / "ln", a.width, k_norm_epsilon);
+            add_stage(embedded, EncoderLayer(encoder / "layers" / fmt::format("encoder_layer_{}", i), a, tokens));
+        LayerNorm const norm(encoder / "ln", a.width, k_norm_epsilon);
+        add_stage({a.width}, [norm](auto const& x, Pass const&) { return norm(x).select(1, 0); });
         auto const zero = Init::constant(0);
-        head_ = Linear(root() / "heads" / "head", a.width, outputs, {.weight = zero, .bias_init = zero});
+        Linear const head(root() / "heads" / "head", a.width, outputs, {.weight = zero, .bias_init = zero});
+        add_stage({outputs}, [head](auto const& x, Pass const&) { return head(x); });
     }
-
-    at::Tensor forward(at::Tensor const& x, Pass const& pass) override {
-        auto const patches = patches_(x).flatten(2).transpose(1, 2);
-        auto h = at::cat({class_token_->expand({x.size(0), -1, -1}), patches}, 1) + *positions_;
-        h = dropped(h, dropout_, pass);
-        for (auto const& layer : layers_) h = layer(h, pass);
-        return head_(norm_(h).select(1, 0));
-    }
-
-private:
-    double dropout_;
-    at::Tensor const *class_token_ = nullptr, *positions_ = nullptr;
-    Conv2d patches_;
-    std::vector<EncoderLayer> layers_;
-    LayerNorm norm_;
-    Linear head_;
 };
 
 void check_sides(VitArguments const& a, ImageShape const& shape, ObjectReader& reader) {

@@ -12,6 +12,7 @@
 #include "data/batches/augment.hpp"
 #include "experiment/loss_traits.hpp"
 #include "model/network/pretrained.hpp"
+#include "model/network/tail.hpp"
 #include "model/own/plugin.hpp"
 #include "model/own/torchscript.hpp"
 #include "model/trial/torch_trial_model.hpp"
@@ -147,7 +148,30 @@ std::unique_ptr<Network> accepted_network(ModelConfig const& model, DataSchema c
     problems.throw_if_any();
     auto network = row->make(model, data, problems);
     problems.throw_if_any();
-    return network;
+    if (!model.cache_frozen) return network;
+    auto const stages = frozen_stages(*network, frozen_parameters(model, *network));
+    return stages == 0 ? std::move(network) : tail_of(std::move(network), stages);
+}
+
+void check_cached(ModelConfig const& model, Network const& network, std::vector<std::string> const& from_file,
+                  Problems& problems) {
+    auto const complain = [&](std::string const& why) { problems.add({}, "/model/cache_frozen", why); };
+    if (network.stages() == nullptr)
+        return complain(
+            fmt::format("{} is no chain of layers whose start could be computed once; leave the key out", model.name));
+    auto const stages = frozen_stages(network, frozen_parameters(model, network));
+    if (stages == 0)
+        return complain(
+            fmt::format("the first layer trains ({}), so that nothing can be computed once; freeze it, or leave "
+                        "the key out",
+                        network.parameters().front().name));
+    for (std::size_t i = 0; i < network.stages()->at(stages - 1).buffers; ++i)
+        if (auto const& [name, shape, element, start] = network.buffers()[i];
+            element == Element::float32 && !std::ranges::binary_search(from_file, name))
+            return complain(
+                fmt::format("init_from has no {} (frozen layers compute with the statistics of that file); take "
+                            "a file that has it, or leave the key out",
+                            name));
 }
 
 void check_loss(TrainConfig const& train, DataSchema const& data, Problems& problems) {
@@ -223,6 +247,17 @@ double flops_per_row(ModelConfig const& model, DataSchema const& data) {
     return flops_per_row(TrialConfig{model, {}, {}}, data);
 }
 
+std::optional<FrozenPart> frozen_part(TrialConfig const& config, DataSchema const& data) {
+    if (config.model.freeze.empty() || !config.data.augment.empty()) return std::nullopt;
+    auto whole = config.model;
+    whole.cache_frozen = false;
+    auto const network = accepted_network(whole, data);
+    auto const stages = frozen_stages(*network, frozen_parameters(whole, *network));
+    if (stages == 0) return std::nullopt;
+    auto const& last = network->stages()->at(stages - 1);
+    return FrozenPart{last.multiply_adds / network->multiply_adds(), elements(last.shape)};
+}
+
 bool draws_from_torch(ModelConfig const& model, DataSchema const& data) {
     return model.name != "synthetic" && accepted_network(model, data)->draws_from_torch();
 }
@@ -245,11 +280,18 @@ void check_model(ModelConfig const& model, DataSchema const& data, Problems& pro
     if (data.task == Task::language && model.name != "gpt" && !own)
         return problems.add(model.arguments.at_position(), "/model/name",
                             fmt::format("{} does not fit the dataset (its task is language); use gpt", model.name));
-    if (auto const network = row->make(model, data, problems)) pretrained_names(model, *network, problems);
+    auto const network = row->make(model, data, problems);
+    if (!network) return;
+    auto const from_file = pretrained_names(model, *network, problems);
+    if (model.cache_frozen) check_cached(model, *network, from_file, problems);
 }
 
 void check_model(TrialConfig const& config, DataSchema const& data, Problems& problems) {
     check_model(config.model, data, problems);
+    if (config.model.cache_frozen && !config.data.augment.empty())
+        problems.add({}, "/model/cache_frozen",
+                     "data.augment changes the rows in every epoch (cached layers see each row once); leave one of the two "
+                     "out");
     check_loss(config.train, data, problems);
 }
 

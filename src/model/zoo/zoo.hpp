@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of models, the check of a configuration against its model, and the cost of a row.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,14 @@ void describe_models(Problems& problems);
 // The first form takes the batch size (the cost of `synthetic` depends on it), the second assumes the default one.
 double flops_per_row(TrialConfig const& config, DataSchema const& data);
 double flops_per_row(ModelConfig const& model, DataSchema const& data);
+
+// The frozen layers at the start of a network, which model.cache_frozen is about; none: its first layer trains, or rows
+// change from epoch to epoch.
+struct FrozenPart {
+    double share = 0;          // of the network's multiply-adds
+    std::int64_t outputs = 0;  // floats for each row, which the rest of the network reads
+};
+std::optional<FrozenPart> frozen_part(TrialConfig const& config, DataSchema const& data);
 
 // Whether this model, which check_model accepts, draws from torch's own generator: then trainers must not share a process.
 bool draws_from_torch(ModelConfig const& model, DataSchema const& data);

@@ -38,10 +38,10 @@ using ModelFactory = std::function<TrialModel(TrialConfig const&, Manifest const
 enum class UnitHash { now, later };
 class TrialRunner {
 public:
-    // Trainer id, and its index among the trainers on this host: the trainer takes the GPU of that number.
     struct Seat {
         TrainerId self;
-        int number_on_host = 0;
+        int number_on_host = 0;                     // of the trainers there: it takes the GPU of that number
+        std::uint64_t feature_memory = UINT64_MAX;  // bytes, of Workspace::limit_features
     };
 
     // Opens the shards (and all of validation). Throws DataError, ConfigError.

@@ -30,6 +30,7 @@ TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shar
       manifest_(read_manifest(experiment_.data.path)),
       device_(resolve_device(experiment_.run.device, seat.number_on_host)),
       workspace_(std::make_unique<Workspace>(device_, experiment_.run.threads, gpu_mode(experiment_.run))) {
+    workspace_->limit_features(seat.feature_memory);
     adopt(shards);
 }
 
