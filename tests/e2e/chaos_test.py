@@ -240,10 +240,10 @@ class Replaced(Disturbed):
         before, after = self.stopped_at("lap.record:5:stop", tensorboard=False)
         self.assertEqual(after, before)
         # Its thread for TensorBoard's files has looked whether the run is still its own, and writes. It may leave an empty
-        # file of its own name: viewers show nothing of that.
+        # file of its own name: viewers show nothing of that. The 60th unit is of a second lap, so a first one has ended.
         for point in ("events.open", "events.append"):
             with self.subTest(point):
-                before, after = self.stopped_at(f"{point}:1:stop,unit.begin:40:hold")
+                before, after = self.stopped_at(f"{point}:1:stop,unit.begin:60:hold")
                 self.assertEqual({name: size for name, size in after.items() if size != 0 or name in before}, before)
 
 
