@@ -117,13 +117,23 @@ void clear(fs::path const& path) {
     for (auto const& name : entries_of(path)) fs::remove_all(path / name);
 }
 
-// Checkpoints that killed trainers have not finished.
-void remove_unfinished_checkpoints(fs::path const& run_dir) {
+std::vector<fs::path> paths_in(fs::path const& folder) {
     std::error_code ignored;
-    std::vector<fs::path> unfinished;
-    for (fs::directory_iterator it(run_dir / k_checkpoints, ignored), end; !ignored && it != end; it.increment(ignored))
-        if (it->path().extension() == ".tmp") unfinished.push_back(it->path());
-    for (auto const& file : unfinished) fs::remove(file, ignored);
+    std::vector<fs::path> out;
+    for (fs::directory_iterator it(folder, ignored), end; !ignored && it != end; it.increment(ignored))
+        out.push_back(it->path());
+    return out;
+}
+
+// Checkpoints and best models that killed ranks have not finished.
+void remove_unfinished(fs::path const& run_dir) {
+    std::vector folders{run_dir / k_checkpoints, run_dir / "best"};
+    for (auto const& path : paths_in(run_dir / "best"))
+        if (path.filename().string().starts_with("trial-")) folders.push_back(path);
+    std::error_code ignored;
+    for (auto const& folder : folders)
+        for (auto const& path : paths_in(folder))
+            if (path.extension() == ".tmp") fs::remove(path, ignored);
 }
 
 void renew(fs::path const& path, std::uintmax_t known_bytes) {
@@ -132,7 +142,7 @@ void renew(fs::path const& path, std::uintmax_t known_bytes) {
     auto const log = path / "server_log.jsonl";  // goes on, too: under another name it may be somebody else's file
     if (fs::exists(log)) write_atomically(log, read_beginning(log, fs::file_size(log)));
     for (auto const* name : {"metrics.jsonl", "trace.json", "summary.json", "trials.csv"}) fs::remove(path / name);
-    remove_unfinished_checkpoints(path);
+    remove_unfinished(path);
 }
 
 std::vector<std::string> strings(Json const& array) {

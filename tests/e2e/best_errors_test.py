@@ -170,6 +170,18 @@ class BestErrors(Case):
         self.assertEqual((self.cwd / "out/best/model.json").read_bytes(), model)
         self.assertNotIn('id="errors"', self.page())
 
+    def test_no_job_leaves_half_a_file(self):
+        self.write(experiment(space={"train.optimizer.lr": [0.02, 0.1]}, run={"dir": "out", "device": "cpu"}))
+        fault = {"HOPSCOTCH_FAULT": "validation.append:1:tear"}
+        code, _, _ = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "2", env=fault)
+        self.assertEqual(code, -signal.SIGKILL)
+        self.assertTrue((self.cwd / "out/best/validation.json.tmp").exists())
+        code, out, err = self.run_hopscotch("resume", "out", "--quiet")
+        self.assertEqual(code, 0, out + err)
+        self.assertEqual(
+            sorted(path.name for path in (self.cwd / "out/best").iterdir()), ["model.json", "model.safetensors"]
+        )
+
     def test_a_number_that_is_hardly_one(self):
         self.digits_run()
         journal = self.cwd / "out/journal.jsonl"
