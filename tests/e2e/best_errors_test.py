@@ -157,11 +157,14 @@ class BestErrors(Case):
             self.assertNotIn('id="errors"', self.page())
             self.assertIn("val_accuracy", self.text())
 
-    def test_a_kill_before_the_errors_costs_no_model(self):
+    def killed_at(self, fault):
         self.write(experiment(space={"train.optimizer.lr": [0.02, 0.1]}, run={"dir": "out", "device": "cpu"}))
-        fault = {"HOPSCOTCH_FAULT": "end.errors:1:kill"}
-        code, _, _ = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "2", env=fault)
-        self.assertEqual(code, -signal.SIGKILL)
+        env = {"HOPSCOTCH_FAULT": fault}
+        code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "2", env=env)
+        self.assertEqual(code, -signal.SIGKILL, out + err)
+
+    def test_a_kill_before_the_errors_costs_no_model(self):
+        self.killed_at("end.errors:1:kill")
         model = (self.cwd / "out/best/model.json").read_bytes()
         self.assertFalse((self.cwd / "out/best/validation.json").exists())
         self.assertIn("val_accuracy", self.text())
@@ -171,10 +174,7 @@ class BestErrors(Case):
         self.assertNotIn('id="errors"', self.page())
 
     def test_no_job_leaves_half_a_file(self):
-        self.write(experiment(space={"train.optimizer.lr": [0.02, 0.1]}, run={"dir": "out", "device": "cpu"}))
-        fault = {"HOPSCOTCH_FAULT": "validation.append:1:tear"}
-        code, _, _ = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "2", env=fault)
-        self.assertEqual(code, -signal.SIGKILL)
+        self.killed_at("validation.append:1:tear")
         self.assertTrue((self.cwd / "out/best/validation.json.tmp").exists())
         code, out, err = self.run_hopscotch("resume", "out", "--quiet")
         self.assertEqual(code, 0, out + err)

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "core/rng.hpp"
@@ -87,42 +88,51 @@ TEST(ErrorAnalysis, KnowsTheErrorOfAMean) {
     EXPECT_NEAR(analysis.document().at("standard_error").number(), expected, 1e-9);
 }
 
-// Of an accuracy it is near the root of p (1 - p) / n: averaged over many datasets, since 20 groups are few.
-TEST(ErrorAnalysis, KnowsTheErrorOfAnAccuracy) {
-    constexpr std::size_t rows = 1000;
+constexpr std::size_t k_rows = 1000;
+
+struct Answered {
+    std::vector<float> outputs;  // of two classes
+    std::vector<std::int64_t> labels;
+};
+
+// The root of the mean square over many datasets, since 20 groups are few.
+double usual_error(std::string const& metric, std::function<Answered(Rng&)> const& draw) {
+    constexpr int datasets = 60;
     auto const data = data_of(Task::classification, 2);
     TrainConfig const train;
     double sum = 0;
-    for (std::uint64_t seed = 0; seed < 60; ++seed) {
-        Rng rng(seed);
-        std::vector<float> outputs;
-        for (std::size_t r = 0; r < rows; ++r) outputs.insert(outputs.end(), {rng.uniform() < 0.8 ? 1.0F : -1.0F, 0.0F});
-        ErrorAnalysis analysis(data, train, "val_accuracy");
-        analysis.labels(outputs, std::vector<std::int64_t>(rows, 0));
+    for (int seed = 0; seed < datasets; ++seed) {
+        Rng rng(static_cast<std::uint64_t>(seed));
+        auto const drawn = draw(rng);
+        ErrorAnalysis analysis(data, train, metric);
+        analysis.labels(drawn.outputs, drawn.labels);
         auto const error = analysis.document().at("standard_error").number();
-        sum += error * error / 60;
+        sum += error * error / datasets;
     }
-    EXPECT_NEAR(std::sqrt(sum), std::sqrt(0.8 * 0.2 / rows), 0.05 * std::sqrt(0.8 * 0.2 / rows));
+    return std::sqrt(sum);
+}
+
+// Of an accuracy it is near the root of p (1 - p) / n.
+TEST(ErrorAnalysis, KnowsTheErrorOfAnAccuracy) {
+    auto const error = usual_error("val_accuracy", [](Rng& rng) {
+        Answered out{{}, std::vector<std::int64_t>(k_rows, 0)};
+        for (std::size_t r = 0; r < k_rows; ++r)
+            out.outputs.insert(out.outputs.end(), {rng.uniform() < 0.8 ? 1.0F : -1.0F, 0.0F});
+        return out;
+    });
+    auto const expected = std::sqrt(0.8 * 0.2 / k_rows);
+    EXPECT_NEAR(error, expected, 0.05 * expected);
 }
 
 // Hanley and McNeil (1982): of equal scores in both classes the variance is (positives + negatives + 1) / (12 p n).
 TEST(ErrorAnalysis, KnowsTheErrorOfAnAuc) {
-    constexpr std::size_t rows = 1000;
-    auto const data = data_of(Task::classification, 2);
-    TrainConfig const train;
-    double sum = 0;
-    for (std::uint64_t seed = 0; seed < 60; ++seed) {
-        Rng rng(seed);
-        auto const outputs = normal_outputs(rng, 2 * rows);
-        std::vector<std::int64_t> labels;
-        for (std::size_t r = 0; r < rows; ++r) labels.push_back(rng.below(2));
-        ErrorAnalysis analysis(data, train, "val_auc");
-        analysis.labels(outputs, labels);
-        auto const error = analysis.document().at("standard_error").number();
-        sum += error * error / 60;
-    }
+    auto const error = usual_error("val_auc", [](Rng& rng) {
+        Answered out{normal_outputs(rng, 2 * k_rows), {}};
+        for (std::size_t r = 0; r < k_rows; ++r) out.labels.push_back(rng.below(2));
+        return out;
+    });
     auto const expected = std::sqrt(1001.0 / (12 * 500.0 * 500.0));
-    EXPECT_NEAR(std::sqrt(sum), expected, 0.07 * expected);
+    EXPECT_NEAR(error, expected, 0.07 * expected);
 }
 
 TEST(ErrorAnalysis, SortsNoHugeListOfScores) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "app/common/bytes_text.hpp"
 #include "app/job/largest_trial.hpp"
@@ -126,16 +127,17 @@ void print_frozen_layers(PreparedRun const& prepared, TrialConfig const& config)
     auto const part = frozen_part(config, prepared.schema);
     if (!part) return;
     auto const outputs = static_cast<std::uint64_t>(part->outputs) * sizeof(float);
+    auto const percent = std::floor(100 * part->share);  // the rest is never nothing
     if (config.model.cache_frozen)
         fmt::print(
             "frozen       layers with {:.0f} % of the arithmetic compute each row once; their outputs, {} a row, stay in "
             "memory\n",
-            100 * part->share, bytes_text(outputs));
+            percent, bytes_text(outputs));
     else
         fmt::print(
             "frozen       layers with {:.0f} % of the arithmetic compute each row in every epoch; once, with "
             "model.cache_frozen ({} a row in memory)\n",
-            100 * part->share, bytes_text(outputs));
+            percent, bytes_text(outputs));
 }
 
 std::string in_flight_text(PreparedRun const& prepared) {
