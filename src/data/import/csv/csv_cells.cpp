@@ -80,7 +80,8 @@ std::span<std::string_view const> missing_words() { return k_words; }
 
 bool is_missing(std::string_view cell) {
     if (cell.empty()) return true;
-    if (constexpr std::string_view starts = "?Nn#<"; starts.find(cell.front()) == starts.npos) return false;  // nearly all
+    auto const first = cell.front();
+    if (first != '?' && first != 'N' && first != 'n' && first != '#' && first != '<') return false;  // nearly all
     return cell.size() <= 6 && std::find(k_words.begin(), k_words.end(), cell) != k_words.end();
 }
 

@@ -115,10 +115,7 @@ using Categories = std::vector<std::set<std::string, std::less<>>>;
 void see_categories(CsvTable const& table, Cells const& record, Categories& seen) {
     for (std::size_t i = 0; i < record.size(); ++i) {
         auto const& column = table.columns[i];
-        double unused;
-        if (column.kind != ColumnKind::one_hot || seen[i].contains(record[i]) ||
-            read_cell(record[i], unused) == CellKind::missing)
-            continue;
+        if (column.kind != ColumnKind::one_hot || seen[i].contains(record[i]) || is_missing(record[i])) continue;
         seen[i].emplace(record[i]);
         if (seen[i].size() > k_most_categories) throw_too_many_values(column, table.types[i]);
     }
@@ -127,8 +124,7 @@ void see_categories(CsvTable const& table, Cells const& record, Categories& seen
 void one_hot(CsvColumn const& column, std::string_view cell, CsvReader const& at, std::vector<float>& out) {
     auto const first = out.size();
     out.resize(first + column.categories.size(), 0.0F);
-    double unused;
-    if (read_cell(cell, unused) == CellKind::missing) return;
+    if (is_missing(cell)) return;
     auto const found = std::lower_bound(column.categories.begin(), column.categories.end(), cell);
     if (found == column.categories.end() || *found != cell)
         throw DataError(at.place() + ": the file was changed while it was imported; try again");
@@ -145,8 +141,7 @@ double number(CsvColumn const& column, std::string_view cell, CsvReader const& a
 }  // namespace
 
 float hashed_category(CsvColumn const& column, std::string_view cell, std::int64_t buckets) {
-    double unused;
-    if (read_cell(cell, unused) == CellKind::missing) return 0.0F;
+    if (is_missing(cell)) return 0.0F;
     auto const hash = xxh3(std::as_bytes(std::span(cell)), column.hash_seed);
     return static_cast<float>(1 + hash % static_cast<std::uint64_t>(buckets - 1));
 }

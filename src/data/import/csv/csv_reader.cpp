@@ -113,7 +113,8 @@ bool CsvReader::next(std::vector<std::string_view>& cells) {
         row_ = records_ - 1;
         if (!read_line()) return false;
         // Nearly all lines have no quotes; find() is many times faster than looking at each character.
-        if (record_.find('"') != record_.npos)
+        has_quotes_ = record_.find('"') != record_.npos;
+        if (has_quotes_)
             while (!record_complete()) {
                 record_ += '\n';
                 if (!read_line())
@@ -161,6 +162,12 @@ std::string_view CsvReader::quoted_cell(std::size_t& at) {
 void CsvReader::split(std::vector<std::string_view>& cells) {
     cells.clear();
     std::string_view const record = record_;
+    if (!has_quotes_) {
+        std::size_t at = 0;
+        for (std::size_t end; (end = record.find(delimiter_, at)) != record.npos; at = end + 1)
+            cells.push_back(trimmed(record.substr(at, end - at)));
+        return cells.push_back(trimmed(record.substr(at)));
+    }
     for (std::size_t at = 0;; ++at) {
         auto start = at;
         while (start < record.size() && is_blank(record[start])) ++start;

@@ -45,6 +45,7 @@ private:
     std::ifstream in_;
     std::string record_;
     char line_end_ = '\n';
+    bool has_quotes_ = false;     // the record
     bool in_quotes_ = false;      // at the end of the part that has been parsed
     std::size_t looked_at_ = 0;   // bytes of record_ that have been parsed
     std::size_t reopens_at_ = 0;  // a quote at this byte goes on with the quoted cell before it

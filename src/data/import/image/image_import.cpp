@@ -169,6 +169,14 @@ Manifest describe(ImportImagesOptions const& options, ImageFolder const& folder,
     return out;
 }
 
+// By folder: what stands before the names of its files, from the root down, such as "train/cat/".
+std::vector<std::string> readable_folders(ImageFolder const& folder, std::filesystem::path const& root) {
+    std::vector<std::string> out;
+    for (auto const& each : folder.folders)
+        out.push_back(readable_name(each.path.lexically_relative(root).generic_string()) + "/");
+    return out;
+}
+
 Placement place(ImportImagesOptions const& options, ImageFolder const& folder) {
     std::vector<std::uint32_t> classes;
     std::vector<Split> splits;
@@ -196,6 +204,7 @@ ImportReport import_image_folder(ImportImagesOptions const& options) {
     DatasetWriter writer(options.out, std::move(description), place(options, kept), options.progress);
     BadFiles bad(kept);
     ImageAccount account;
+    auto const below = readable_folders(kept, options.sources[0]);
     for_each_image(kept, format, thread_count(options), [&](std::size_t i, DecodedImage const& image) {
         if (!image.why.empty()) return bad.add(i, image.why);
         account.see(image);
@@ -203,8 +212,7 @@ ImportReport import_image_folder(ImportImagesOptions const& options) {
         std::array const label{static_cast<double>(kept.folders[kept.files[i].folder].label)};
         if (bad.count() == 0) {
             writer.add(image.row, label);
-            auto const path = kept.path(kept.files[i]).lexically_relative(options.sources[0]);
-            writer.came_from(static_cast<std::int64_t>(i), readable_name(path.generic_string()));
+            writer.came_from(static_cast<std::int64_t>(i), below[kept.files[i].folder] + readable_name(kept.files[i].name));
         }
         if (bad.count() > 0) tell(options, i, kept.files.size());
     });
