@@ -46,6 +46,7 @@ constexpr std::array k_points{
     Point{"spill.read", "a waiting state comes back from the disk"},
     Point{"lap.done", "a trainer is about to tell rank 0 of a finished lap"},
     Point{"lap.record", "rank 0 has received a finished lap"},
+    Point{"order.record", "rank 0 has recorded an order of hopscotch ctl"},
     Point{"pause.save", "a trainer is about to save what it holds, after a signal"},
     Point{"end.best", "rank 0 is about to write the best model"},
     Point{"end.errors", "rank 0 has written the best model and is about to ask for its errors"},

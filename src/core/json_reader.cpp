@@ -349,9 +349,11 @@ ObjectReader ObjectReader::child(Key const& key) {
 void ObjectReader::finish() {
     if (!object_.is_object()) return;
     std::vector<std::string> const known(known_.begin(), known_.end());
+    auto words = known;
+    words.insert(words.end(), beside_.begin(), beside_.end());
     for (auto const& member : object_.object()) {
         if (known_.contains(member.key)) continue;
-        auto const near = nearest(member.key, known);
+        auto const near = nearest(member.key, words);
         auto const hint =
             near.empty() ? known.empty() ? " (no key is known here)" : fmt::format(" (known: {})", fmt::join(known, ", "))
                          : fmt::format("; did you mean \"{}\"?", near);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -117,6 +118,8 @@ public:
     void missing(std::string_view key, std::string_view suggestion);  // report a required key that is absent
     void problem(std::string_view key, std::string_view text);        // report at that key
     std::string path_of(std::string_view key) const;
+    // Keys that stand beside these in the file, and that another reader takes: only finish() uses them, to correct spelling.
+    void stand_beside(std::span<std::string_view const> keys) { beside_.assign(keys.begin(), keys.end()); }
     void finish();
 
     // For a watcher: of a key that take() reads. schema: without the description.
@@ -133,6 +136,7 @@ private:
     std::string path_;
     Problems& problems_;
     std::set<std::string, std::less<>> known_;
+    std::vector<std::string> beside_;
 };
 
 }  // namespace hopscotch

@@ -14,7 +14,6 @@ constexpr std::array<Name<AugmentKind>, 3> k_augments{
     {{"flip", AugmentKind::flip}, {"crop", AugmentKind::crop}, {"cutout", AugmentKind::cutout}}};
 
 // All other keys of the section are the model's own.
-constexpr std::array<std::string_view, 6> k_model_keys{"name", "file", "init_from", "init_mode", "freeze", "cache_frozen"};
 
 void read_augment_keys(ObjectReader& reader, AugmentConfig& out) {
     Names names;

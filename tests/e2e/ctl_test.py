@@ -57,8 +57,18 @@ class Ctl(Case):
         self.wait_for_event(process)
         return process
 
+    def post(self, **request):
+        """What hopscotch ctl would, for a job that has not begun to look."""
+        inbox = self.cwd / "out/inbox"
+        inbox.mkdir(exist_ok=True)
+        (inbox / "0001-test.tmp").write_text(json.dumps({**request, "until_unix_s": time.time() + WAIT_LIMIT_S}))
+        (inbox / "0001-test.tmp").rename(inbox / "0001-test.json")
+
     def ended(self, trial):
         return [line for line in self.journal() if line["event"] == "trial_ended" and line["trial"] == trial]
+
+    def orders(self):
+        return [line["kind"] for line in self.journal() if line["event"] == "order"]
 
     def lap_of(self, trial, at_least=0):
         return any(lap["trial"] == trial and lap["epoch"] >= at_least for lap in self.laps())
@@ -85,7 +95,7 @@ class Wishes(Ctl):
                 summary = self.finished(process)
                 self.assertEqual((summary["status"], summary["reason"]), ("finished", "finished by a user"))
                 self.assertEqual(self.statuses()[1], ("stopped", "stopped by a user"))
-                self.assertEqual([line["kind"] for line in self.journal() if line["event"] == "order"], ["stop", "finish"])
+                self.assertEqual(self.orders(), ["stop", "finish"])
                 self.assertEqual(list((self.cwd / "out/inbox").iterdir()), [])
 
     def test_a_stopped_trial_leaves_its_lap(self):
@@ -310,13 +320,25 @@ class Decided(Ctl):
                 run=run, train=train, search=search, space={"train.optimizer.lr": [0.01]}, strategy={"name": "sequential"}
             )
         )
-        # While rank 0 holds, the trainer goes on, and the order comes before the laps.
-        fault = {"HOPSCOTCH_FAULT": "lap.record:3:hold,summary.append:1:kill"}
-        process = self.start("run", "e.json", "--quiet", "--trainers", "1", env=fault)
-        self.wait_for(lambda: (self.cwd / "out/journal.jsonl").exists() and len(self.laps()) >= 2, "two laps", process)
-        self.do("finish")
-        process.communicate()
-        self.assertEqual(process.returncode, -9)
+        # The trainer stops for the order after nine laps. Rank 0 acts on it when the trainer has ended fifteen.
+        ahead = self.cwd / "ahead"
+        fault = {
+            "HOPSCOTCH_FAULT": "lap.done:9:stop:1,lap.done:14:stop:1,order.record:1:hold:0,summary.append:1:kill:0",
+            "HOPSCOTCH_FAULT_HOLD_S": str(RUN_LIMIT_S),
+            "HOPSCOTCH_FAULT_HOLD_UNTIL": str(ahead),
+        }
+        process = self.start("run", "e.json", "--quiet", np=2, env=fault)
+        self.wait_for_event(process)
+        trainer = self.pid_of_rank(process, 1)
+        self.wait_for_stop(process, trainer)
+        self.post(kind="finish")
+        self.wait_for(lambda: "finish" in self.orders(), "the order", process)
+        os.kill(trainer, signal.SIGCONT)
+        self.wait_for_stop(process, trainer)
+        ahead.touch()
+        os.kill(trainer, signal.SIGCONT)
+        self.end_of(process)
+        self.assertNotEqual(process.returncode, 0)
         (end,) = self.ended(0)
         best = max(lap["epoch"] for lap in self.laps())
         self.assertGreater(best, end["epochs"], "the last laps came after the end")
@@ -365,13 +387,6 @@ class Late(Ctl):
         with open(self.cwd / folder / "journal.jsonl", "a") as journal:
             journal.write(json.dumps({"unix_s": time.time(), **line}) + "\n")
 
-    def post(self, **request):
-        """What hopscotch ctl would, for a job that has not begun to look."""
-        inbox = self.cwd / "out/inbox"
-        inbox.mkdir(exist_ok=True)
-        (inbox / "0001-test.tmp").write_text(json.dumps({**request, "until_unix_s": time.time() + WAIT_LIMIT_S}))
-        (inbox / "0001-test.tmp").rename(inbox / "0001-test.json")
-
     def states(self, folder="out"):
         return [(trial["status"], trial["epochs"], trial["state_hash"]) for trial in self.summary(folder)["trials"]]
 
@@ -414,7 +429,7 @@ class Late(Ctl):
         self.wait_for(lambda: self.ended(0), "the end of trial 0", process)
         self.post(kind="resume", trial=0)
         self.finished(process)
-        self.assertIn("resume", [line["kind"] for line in self.journal() if line["event"] == "order"])
+        self.assertIn("resume", self.orders())
         self.assertEqual(self.states(), self.states("quiet"))
         self.replays()
 

@@ -89,6 +89,13 @@ TEST(Check, RefusesUnknownAndIllTypedArguments) {
     };
     expect_complaint(with("mlp", "hiden", Json(Json::Array{8})), digits(10),
                      "/model/hiden: unknown key; did you mean \"hidden\"?");
+    // Keys of the section that the zoo does not read.
+    for (auto const* name : {"logistic", "mlp", "synthetic"}) {
+        expect_complaint(with(name, "freez", Json(Json::Array{})), digits(10),
+                         "/model/freez: unknown key; did you mean \"freeze\"?");
+        expect_complaint(with(name, "cache_frozn", true), digits(10),
+                         "/model/cache_frozn: unknown key; did you mean \"cache_frozen\"?");
+    }
     expect_complaint(with("mlp", "hidden", 8), digits(10), "/model/hidden: expected an array of integers (got an integer)");
     expect_complaint(with("mlp", "hidden", Json(Json::Array{8, 0})), digits(10),
                      "/model/hidden: must be at least 1 (got 0)");

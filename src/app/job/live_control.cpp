@@ -10,6 +10,7 @@
 #include "app/job/prepare.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "core/fault.hpp"
 #include "core/log.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/space.hpp"
@@ -209,6 +210,7 @@ void LiveControl::check_hours(LapRecord const& record) {
 void LiveControl::give(Order order) {
     has_ordered_ = true;
     recorder_.ordered(order);
+    fault_point("order.record");
     waiting_.push_back(std::move(order));
     recorder_.shelf().hold(sources_to_hold());
 }

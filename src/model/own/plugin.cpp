@@ -58,7 +58,9 @@ Plugin const& loaded(std::string const& file) {
 // Reading an argument makes its key known, so that what nobody read can be told.
 class Arguments final : public ModelArguments {
 public:
-    Arguments(Json const& arguments, Problems& problems) : arguments_(arguments), reader_(arguments, "/model", problems) {}
+    Arguments(Json const& arguments, Problems& problems) : arguments_(arguments), reader_(arguments, "/model", problems) {
+        reader_.stand_beside(k_model_keys);
+    }
 
     bool flag(std::string const& key, bool fallback) override { return read(key, fallback); }
     std::int64_t integer(std::string const& key, std::int64_t fallback) override { return read(key, fallback); }

@@ -65,6 +65,7 @@ std::unique_ptr<OwnModule> loaded_script(std::string const& file) {
 std::unique_ptr<Network> make_torchscript(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     auto const before = problems.entries().size();
     ObjectReader reader(model.arguments, "/model", problems);
+    reader.stand_beside(k_model_keys);
     reader.finish();
     if (problems.entries().size() != before) return nullptr;
     return make_own_network(model, data, [file = model.file](Problems&) { return loaded_script(file); }, problems);

@@ -13,6 +13,13 @@ namespace hopscotch {
 
 struct ImageShape;
 
+// Reads the arguments of a model, which stand in its section.
+struct ArgumentReader : ObjectReader {
+    ArgumentReader(ModelConfig const& model, Problems& problems) : ObjectReader(model.arguments, "/model", problems) {
+        stand_beside(k_model_keys);
+    }
+};
+
 Check<double> fraction();  // [0, 1)
 
 // "64" or "1x8x8"

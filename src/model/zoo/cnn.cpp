@@ -47,7 +47,7 @@ std::int64_t smallest_side(std::size_t poolings) { return std::int64_t{1} << std
 
 std::unique_ptr<Network> make_cnn(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     CnnArguments arguments;
-    ObjectReader reader(model.arguments, "/model", problems);
+    ArgumentReader reader(model, problems);
     reader.read({"channels", "Channels of every convolution."}, arguments.channels, at_least(1));
     reader.read({"dropout", "Dropout before fc."}, arguments.dropout, fraction());
     reader.read({"batch_norm", "Batch norm before every relu."}, arguments.batch_norm);

@@ -98,7 +98,7 @@ private:
 
 std::unique_ptr<Network> make_gpt(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     GptArguments a;
-    ObjectReader reader(model.arguments, "/model", problems);
+    ArgumentReader reader(model, problems);
     reader.read({"layers", "Layers."}, a.layers, at_least(1));
     reader.read({"width", "Width of the embedding, a multiple of heads."}, a.width, at_least(1));
     reader.read({"heads", "Heads of the attention."}, a.heads, at_least(1));

@@ -41,7 +41,7 @@ private:
 
 std::unique_ptr<Network> make_lenet(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     double dropout = 0;
-    ObjectReader reader(model.arguments, "/model", problems);
+    ArgumentReader reader(model, problems);
     reader.read({"dropout", "Dropout after fc1 and fc2."}, dropout, fraction());
     reader.finish();
     auto const shape = image_shape(model, data, 4, problems);

@@ -117,7 +117,7 @@ std::optional<Steps> steps_of(ModelConfig const& model, DataSchema const& data, 
 
 std::unique_ptr<Network> make_lstm(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     LstmArguments a;
-    ObjectReader reader(model.arguments, "/model", problems);
+    ArgumentReader reader(model, problems);
     reader.read({"hidden", "Width of the state."}, a.hidden, at_least(1));
     reader.read({"layers", "Layers."}, a.layers, at_least(1));
     reader.read({"embedding", "Width of a token's embedding (rows of tokens)."}, a.embedding, at_least(1));

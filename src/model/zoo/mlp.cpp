@@ -107,14 +107,14 @@ private:
 }  // namespace
 
 std::unique_ptr<Network> make_logistic(ModelConfig const& model, DataSchema const& data, Problems& problems) {
-    ObjectReader(model.arguments, "/model", problems).finish();
+    ArgumentReader(model, problems).finish();
     std::vector<std::int64_t> const widths{elements(data.shape), data.outputs};
     return std::make_unique<Mlp>(widths, std::vector<std::string>{"linear"}, MlpArguments{});
 }
 
 std::unique_ptr<Network> make_mlp(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     MlpArguments arguments;
-    ObjectReader reader(model.arguments, "/model", problems);
+    ArgumentReader reader(model, problems);
     reader.read({"hidden", "Width of every hidden layer."}, arguments.hidden, at_least(1));
     reader.read({"activation", "The activation behind every hidden layer."}, arguments.activation, one_of({"relu", "tanh"}));
     reader.read({"dropout", "Dropout after every hidden layer."}, arguments.dropout, fraction());

@@ -93,7 +93,7 @@ private:
 
 std::unique_ptr<Network> make_mobilenet_v2(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     MobileNetArguments arguments;
-    ObjectReader reader(model.arguments, "/model", problems);
+    ArgumentReader reader(model, problems);
     reader.read({"width", "Factor of all channels; they are rounded to multiples of 8."}, arguments.width,
                 between(0.01, 16));
     reader.read({"dropout", "Dropout before the last layer."}, arguments.dropout, fraction());

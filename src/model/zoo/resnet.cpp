@@ -110,7 +110,7 @@ private:
 
 std::unique_ptr<Network> make_resnet(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     auto plan = plans().at(model.name);
-    ObjectReader reader(model.arguments, "/model", problems);
+    ArgumentReader reader(model, problems);
     reader.read({"width", "Channels of the first stage."}, plan.width, between(1, 4096));
     if (plan.shortcut == Shortcut::projection) {
         std::string stem = "imagenet";

@@ -32,7 +32,7 @@ struct SyntheticArguments {
 
 SyntheticArguments read_synthetic(ModelConfig const& model, Problems& problems) {
     SyntheticArguments arguments;
-    ObjectReader reader(model.arguments, "/model", problems);
+    ArgumentReader reader(model, problems);
     reader.read({"seconds_per_batch", "Seconds of each batch."}, arguments.seconds_per_batch, at_least(0));
     reader.read({"seconds_per_row", "Seconds for each row of the batch."}, arguments.seconds_per_row, at_least(0));
     reader.read({"parameters", "Floats in the state."}, arguments.parameters, at_least(1));

@@ -77,7 +77,7 @@ private:
 std::unique_ptr<Network> make_vgg16(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     VggArguments arguments;
     arguments.batch_norm = model.name == "vgg16_bn";
-    ObjectReader reader(model.arguments, "/model", problems);
+    ArgumentReader reader(model, problems);
     reader.read({"width", "Channels of the first stage."}, arguments.width, between(1, 4096));
     reader.read({"hidden", "Width of the two hidden linear layers."}, arguments.hidden, at_least(1));
     reader.read({"dropout", "Dropout after each of the hidden linear layers."}, arguments.dropout, fraction());

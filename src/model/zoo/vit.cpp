@@ -108,7 +108,7 @@ void check_sides(VitArguments const& a, ImageShape const& shape, ObjectReader& r
 
 std::unique_ptr<Network> make_vit(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     VitArguments a;
-    ObjectReader reader(model.arguments, "/model", problems);
+    ArgumentReader reader(model, problems);
     reader.read({"preset", "Width 192 (tiny), 384 (small) or 768 (b_16)."}, a.preset, one_of({"tiny", "small", "b_16"}));
     reader.read({"patch", "Side of the square patches, which divides both sides of the images."}, a.patch, at_least(1));
     reader.read({"width", "Width of the embedding, a multiple of heads; without the key, the preset's."}, a.width,

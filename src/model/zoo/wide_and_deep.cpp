@@ -105,7 +105,7 @@ private:
 
 std::unique_ptr<Network> make_wide_and_deep(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     WideAndDeepArguments arguments;
-    ObjectReader reader(model.arguments, "/model", problems);
+    ArgumentReader reader(model, problems);
     reader.read({"embedding", "Width of a category's embedding."}, arguments.embedding, at_least(1));
     reader.read({"hidden", "Width of every hidden layer."}, arguments.hidden, at_least(1));
     reader.read({"dropout", "Dropout after every hidden layer."}, arguments.dropout, fraction());
