@@ -15,6 +15,7 @@ namespace hopscotch {
 namespace {
 
 constexpr std::int64_t k_most = 1'000'000'000'000;
+constexpr double k_most_work = 1e40;
 
 Json to_json(TrainerNow const& trainer) {
     return Json::object({{"lost", trainer.lost},
@@ -61,6 +62,9 @@ double bounded(Json const& json, std::string_view key) {
     return std::clamp(json.at(key).number(), 0.0, static_cast<double>(k_most));
 }
 
+// Before the first lap has ended, work is counted in FLOPs.
+double work_in(Json const& json, std::string_view key) { return std::clamp(json.at(key).number(), 0.0, k_most_work); }
+
 TrainerNow trainer_from(Json const& json) {
     return {json.at("lost").boolean(), bounded(json, "busy"),     small(json, "trial", -1),      small(json, "epoch", -1),
             small(json, "shard", -1),  text_in(json.at("doing")), bounded(json, "batches_per_s")};
@@ -81,9 +85,9 @@ Leader leader_from(Json const& json) {
 ProgressState progress_from(Json const& json) {
     ProgressState out;
     out.elapsed_s = bounded(json, "elapsed_s");
-    out.done = bounded(json, "done");
-    out.total = bounded(json, "total");
-    out.done_before = bounded(json, "done_before");
+    out.done = work_in(json, "done");
+    out.total = work_in(json, "total");
+    out.done_before = work_in(json, "done_before");
     out.busy = small(json, "busy", 0);
     out.trainers = small(json, "trainers", 0);
     out.trials_done = integer_in(json, "trials_done", 0, k_most);

@@ -21,7 +21,8 @@ std::string eta(ProgressState const& state) {
     double const part = share(state);
     if (part >= 1) return fmt::format("in {}", duration(state.elapsed_s));
     double const done_here = std::min(state.done, state.total) - state.done_before;
-    if (done_here <= 0) return "ETA ?";
+    constexpr double k_rounding = 1e-9;
+    if (done_here <= k_rounding * state.total) return "ETA ?";
     return fmt::format("ETA {}", duration(state.elapsed_s * (state.total - std::min(state.done, state.total)) / done_here));
 }
 

@@ -42,6 +42,27 @@ TEST(RunMeter, WhatAnEarlierJobTrainedInALapThatGoesOnIsNotOfThisOne) {
     EXPECT_DOUBLE_EQ(later.done - later.before, 2 * 2) << "the two units that this job trained";
 }
 
+// The times of trials are known from earlier laps. What the file of a slow trial holds is not counted at the mean time.
+TEST(RunMeter, WhatAnEarlierJobTrainedCountsAtTheTimeOfItsTrial) {
+    Problems problems("test");
+    auto const experiment = read_experiment(R"({"data": {"path": "d"}, "model": {"name": "mlp"}})", {}, problems);
+    RunMeter meter(experiment, k_shards);
+    auto trials = two_trials();
+    trials[1].unit_cost = 3;
+    for (std::size_t t = 0; t < trials.size(); ++t) {
+        LapRecord lap;
+        lap.trial = trials[t].id;
+        lap.units.push_back({.shard = ShardId(0), .trainer = TrainerId(0), .rows = 10, .seconds = t == 0 ? 0.1 : 10});
+        meter.learn(lap, trials[t]);
+    }
+    for (auto const trial : {TrialId(0), TrialId(1)}) {
+        std::map<TrialId, double> const units{{trial, 2}};
+        meter.begin(two_trials(), units);
+        auto const work = meter.work(trials, RunMeter::flops_of(trials, units), 0);
+        EXPECT_EQ(work.done, work.before) << "this job has trained nothing yet";
+    }
+}
+
 // The trainers take the largest trials first. A count of units would say that a tenth of the work is done.
 TEST(RunMeter, UnitsOfLargeTrialsCountForMore) {
     Problems problems("test");

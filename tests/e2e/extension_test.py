@@ -57,6 +57,14 @@ class Extension(Disturbed):
         code, out, err = self.run_hopscotch("replay", "out")
         self.assertEqual((code, err), (0, ""), out)
 
+    def test_a_search_that_learns_trains_no_old_trial_again(self):
+        """It hears of the old laps again only when new trials have come as far, since all had been in flight at once."""
+        self.write(few(procedure="tpe"))
+        self.succeed("--quiet", "--trainers", "2")
+        self.extend(6, fault="lap.record:7:kill")
+        self.whole(6, procedure="tpe")
+        self.expect_as_whole()
+
     def test_killed_before_and_after(self):
         for search in ({}, {"procedure": "tpe", "startup": 2, "repeats": 2}):
             with self.subTest(search=search):

@@ -165,6 +165,7 @@ TEST(LiveFile, ShowsTheSame) {
     view.leaders[0].curve = {0.5, NAN, 0.7};
     view.trainers[3].lost = true;
     view.unix_s = 1234.5;
+    view.progress.done *= 1e20, view.progress.total *= 1e20, view.progress.done_before *= 1e20;  // FLOPs
     file.write(to_json(view).dump());
     auto const read = read_run_view(file.folder());
     ASSERT_TRUE(read);

@@ -58,6 +58,8 @@ TEST(Render, AJobThatGoesOnCountsItsOwnSpeed) {
     EXPECT_EQ(render(state, 60), "[========>          ]  46%  ETA 4m30s  busy 4/4  trials 7/16");
     state.done = 400;
     EXPECT_EQ(render(state, 60), "[=========>             ]  40%  ETA ?  busy 4/4  trials 7/16");
+    state.done = state.done_before * (1 + 1e-12);  // a rounding error, and no work
+    EXPECT_EQ(render(state, 60), "[=========>             ]  40%  ETA ?  busy 4/4  trials 7/16");
 }
 
 class Printed {

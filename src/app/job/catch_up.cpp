@@ -10,6 +10,7 @@
 #include "core/hash.hpp"
 #include "experiment/config.hpp"
 #include "experiment/procedures.hpp"
+#include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/recorder.hpp"
 #include "run/unit_file.hpp"
@@ -149,7 +150,7 @@ void CatchUp::place(Lap& lap) const {
     lap.from_hash = start->second.file->state_hash;
 }
 
-// Of a trial that has ended. When the run finished, the best states went to best/; those of other trials were not needed
+// Of a trial that has all its laps. When the run finished, the best states went to best/; those of other trials were not needed
 // then, and cannot become the best.
 bool CatchUp::needs_best(LapId best, Recorder const& recorder) const {
     if (best.trial.index() >= earlier_.journal.finished_trials) return true;
@@ -158,15 +159,20 @@ bool CatchUp::needs_best(LapId best, Recorder const& recorder) const {
     return of_run || of_trial;
 }
 
-// None for a trial that has ended, unless its best state is needed and no file holds it.
+// The search may hear later that such a trial has ended: when others, in flight at the same time, have come as far.
+bool CatchUp::has_all_laps(TrialView const& trial) const {
+    return has_ended(trial.status) || trial.epochs_done >= resolve(experiment_, trial.assignment, "").train.epochs;
+}
+
+// None for a trial that has all its laps, unless its best state is needed and no file holds it.
 std::optional<CatchUp::Start> CatchUp::start_of(TrialView const& trial, Recorder const& recorder) {
+    bool const ended = has_all_laps(trial);
     auto best = recorder.wanted_epoch(trial.id);
-    if (best && has_ended(trial.status) && !needs_best({trial.id, *best}, recorder)) best.reset();
+    if (best && ended && !needs_best({trial.id, *best}, recorder)) best.reset();
     // The first epoch with a needed state that no file holds.
     auto lost = best && file_after(trial.id, *best) == nullptr ? best : std::nullopt;
     auto const asked = wanted_by_clones(trial.id);
     if (asked) lost = std::min(lost.value_or(*asked), *asked);
-    bool const ended = has_ended(trial.status);
     if (ended && !lost) return std::nullopt;
     int const upto = lost.value_or(trial.epochs_done);
     int const last = !ended ? trial.epochs_wanted : asked ? trial.epochs_done - 1 : *best;

@@ -63,6 +63,7 @@ private:
     std::vector<Lap> laps_from_starts(Heard heard, Recorder& recorder);
     std::vector<ShardId> recorded_shards(LapId lap) const;
     bool find_starts(std::vector<TrialView> const& trials, Recorder const& recorder);
+    bool has_all_laps(TrialView const& trial) const;
     bool needs_best(LapId best, Recorder const& recorder) const;
     std::optional<Start> start_of(TrialView const& trial, Recorder const& recorder);
     // The last lap up to this epoch that begins with the state of another trial.

@@ -36,22 +36,26 @@ double RunMeter::unit_s(TrialView const& trial) {
 
 RunMeter::Work RunMeter::work(std::vector<TrialView> const& trials, double flops_ahead, double planned_epochs) {
     Work out;
-    double epochs = 0, running_s = 0, running_flops = 0;
+    double epochs = 0, here_s = 0, running_s = 0, running_flops = 0;
     for (auto const& trial : trials) {
         auto const lap_s = shards_ * unit_s(trial);
         auto const wanted = (has_ended(trial.status) ? trial.epochs_done : trial.epochs_wanted) - trial.first_epoch;
         epochs += wanted;
         out.total += wanted * lap_s;
-        out.done += (trial.epochs_done - trial.first_epoch) * lap_s;
-        if (auto const found = before_.find(trial.id); found != before_.end()) out.before += found->second * lap_s;
+        auto const found = before_.find(trial.id);
+        auto const before = found == before_.end() ? 0 : found->second;
+        auto const here = trial.epochs_done - trial.first_epoch - before;  // negative: a part of the lap that goes on
+        out.before += before * lap_s;
+        here_s += std::max(0.0, here) * lap_s;
+        flops_ahead -= std::max(0.0, -here) * shards_ * trial.unit_cost;
         if (trial.status != TrialStatus::running) continue;
         running_s += lap_s / shards_;
         running_flops += trial.unit_cost;
     }
     if (planned_epochs > epochs && epochs > 0) out.total *= planned_epochs / epochs;
-    if (running_flops > 0) out.done += flops_ahead * running_s / running_flops;
-    out.done = std::min(out.done, out.total);
-    out.before = std::min(out.before, out.done);
+    if (running_flops > 0) here_s += std::max(0.0, flops_ahead) * running_s / running_flops;
+    out.before = std::min(out.before, out.total);
+    out.done = std::min(out.before + here_s, out.total);
     return out;
 }
 
