@@ -63,6 +63,20 @@ TEST(RunMeter, WhatAnEarlierJobTrainedCountsAtTheTimeOfItsTrial) {
     }
 }
 
+// The trainers have trained all units, and the last laps have not ended.
+TEST(RunMeter, ATrialThatHasNotEndedHasSomethingLeft) {
+    Problems problems("test");
+    auto const experiment = read_experiment(R"({"data": {"path": "d"}, "model": {"name": "mlp"}})", {}, problems);
+    RunMeter meter(experiment, k_shards);
+    auto trials = two_trials();
+    meter.begin(trials, {});
+    auto const all = meter.work(trials, 5 * k_shards * 2, 0);
+    EXPECT_LT(all.done, all.total);
+    for (auto& trial : trials) trial.epochs_done = 3, trial.status = TrialStatus::finished;
+    auto const end = meter.work(trials, 0, 0);
+    EXPECT_EQ(end.done, end.total);
+}
+
 // The trainers take the largest trials first. A count of units would say that a tenth of the work is done.
 TEST(RunMeter, UnitsOfLargeTrialsCountForMore) {
     Problems problems("test");

@@ -27,7 +27,7 @@ class Extension(Disturbed):
         args = ("run", "e.json", "--resume", "--set", f"search.trials={trials}", "--trainers", "2", *options)
         code, out, err = self.run_hopscotch(*args, env=env)
         self.assertEqual(code, expect, err + out)
-        return err
+        return err + out
 
     def whole(self, trials, **search):
         self.write(few("whole", trials, **search), "whole.json")
@@ -61,7 +61,8 @@ class Extension(Disturbed):
         """It hears of the old laps again only when new trials have come as far, since all had been in flight at once."""
         self.write(few(procedure="tpe"))
         self.succeed("--quiet", "--trainers", "2")
-        self.extend(6, fault="lap.record:7:kill")
+        said = self.extend(6, fault="lap.record:7:kill")
+        self.assertRegex(said, r"144 units, 144 hops in finished laps, \d\.\d MB of states moved by this job")
         self.whole(6, procedure="tpe")
         self.expect_as_whole()
 

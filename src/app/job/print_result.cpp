@@ -32,18 +32,20 @@ std::string test_text(Metrics const& metrics, Task task) {
     return text;
 }
 
-// ", 12.3 MB of gradients moved"; empty if the strategy sent none.
+// ", 12.3 MB of gradients moved"; empty if the strategy sent none. Bytes are counted by each job for itself.
 std::string moved_text(Summary const& summary) {
     auto const& traits = strategy_traits(summary.strategy);
     auto const& bytes = summary.bytes;
+    auto const* by = summary.jobs > 1 ? " by this job" : "";
     auto const text = [&](std::int64_t moved) {
-        return moved == 0 ? ""
-                          : fmt::format(", {:.1f} MB of {} moved", static_cast<double>(moved) / 1e6, traits.traffic_word);
+        return moved == 0
+                   ? ""
+                   : fmt::format(", {:.1f} MB of {} moved{}", static_cast<double>(moved) / 1e6, traits.traffic_word, by);
     };
     switch (traits.traffic) {
         case StrategyTraits::Traffic::states:
-            return fmt::format(", {} hops in finished laps, {:.1f} MB of states moved", summary.hops,
-                               static_cast<double>(bytes.state) / 1e6);
+            return fmt::format(", {} hops in finished laps, {:.1f} MB of states moved{}", summary.hops,
+                               static_cast<double>(bytes.state) / 1e6, by);
         case StrategyTraits::Traffic::gradients: return text(bytes.gradient);
         // Staged rows, or those of remote trials, and the best model, which is little beside them.
         case StrategyTraits::Traffic::rows: return text(summary.staged_bytes > 0 ? summary.staged_bytes : bytes.data);
@@ -69,14 +71,16 @@ void print_result(Summary const& summary, Task task, std::filesystem::path const
     fmt::print("{}{}{}{}", leaderboard(summary, columns), printable(best_configuration(summary, columns)),
                ablation_text(summary), pareto_text(summary));
     if (summary.test) fmt::print("test: {} rows, {}\n", summary.test->rows, test_text(*summary.test, task));
-    fmt::print("{} in {:.2f} s (set-up {:.2f} s): {} units{}\n", name_of(summary.status), summary.wall_s, summary.setup_s,
-               summary.units, moved_text(summary));
-    fmt::print("makespan {:.2f} s, lower bound {:.2f} s, trainers busy {:.0f} %{}\n", summary.makespan_s,
+    bool const interrupted = summary.status == RunStatus::interrupted;
+    fmt::print("{} in {:.2f} s (set-up {:.2f} s): {} units{}{}\n", name_of(summary.status), summary.wall_s, summary.setup_s,
+               summary.units, interrupted ? " in finished laps" : "", moved_text(summary));
+    fmt::print("makespan {:.2f} s, lower bound {:.2f} s, trainers busy {:.0f} %{}{}\n", summary.makespan_s,
                summary.lower_bound_s, 100 * summary.utilisation,
+               interrupted ? " with laps that have ended (others count when they end)" : "",
                summary.synthetic ? "; SYNTHETIC model: losses and accuracies mean nothing" : "");
     print_exchange(summary);
     fmt::print("run directory: {}\n", run_dir.string());
-    if (summary.status == RunStatus::interrupted) fmt::print("hopscotch resume {} continues the run\n", run_dir.string());
+    if (interrupted) fmt::print("hopscotch resume {} continues the run\n", run_dir.string());
 }
 
 }  // namespace hopscotch

@@ -37,6 +37,7 @@ double RunMeter::unit_s(TrialView const& trial) {
 RunMeter::Work RunMeter::work(std::vector<TrialView> const& trials, double flops_ahead, double planned_epochs) {
     Work out;
     double epochs = 0, here_s = 0, running_s = 0, running_flops = 0;
+    bool ended = true;
     for (auto const& trial : trials) {
         auto const lap_s = shards_ * unit_s(trial);
         auto const wanted = (has_ended(trial.status) ? trial.epochs_done : trial.epochs_wanted) - trial.first_epoch;
@@ -48,14 +49,16 @@ RunMeter::Work RunMeter::work(std::vector<TrialView> const& trials, double flops
         out.before += before * lap_s;
         here_s += std::max(0.0, here) * lap_s;
         flops_ahead -= std::max(0.0, -here) * shards_ * trial.unit_cost;
+        ended = ended && has_ended(trial.status);
         if (trial.status != TrialStatus::running) continue;
         running_s += lap_s / shards_;
         running_flops += trial.unit_cost;
     }
     if (planned_epochs > epochs && epochs > 0) out.total *= planned_epochs / epochs;
     if (running_flops > 0) here_s += std::max(0.0, flops_ahead) * running_s / running_flops;
-    out.before = std::min(out.before, out.total);
-    out.done = std::min(out.before + here_s, out.total);
+    constexpr double k_nearly = 0.999;  // a trial that has not ended has something left: its validation
+    out.done = std::min(out.before + here_s, (ended ? 1 : k_nearly) * out.total);
+    out.before = std::min(out.before, out.done);
     return out;
 }
 
