@@ -75,7 +75,12 @@ class BestErrors(Case):
         self.assertAlmostEqual(told["mean"], sum(residuals) / len(residuals), delta=0.01)
         sample = sorted((round(target), round(predicted)) for target, predicted in told["sample"])
         self.assertEqual(sample, sorted((round(float(r["target_0"])), round(float(r["prediction_0"]))) for r in rows))
-        self.assertRegex(self.text(), r"residual +mean +deviation +least")
+        targets = [float(row["target_0"]) for row in rows]
+        mean = sum(targets) / len(targets)
+        r2 = 1 - sum(each**2 for each in residuals) / sum((target - mean) ** 2 for target in targets)
+        self.assertAlmostEqual(told["r2"], r2, delta=1e-4)
+        self.assertAlmostEqual(told["mae"], sum(map(abs, residuals)) / len(residuals), delta=0.01)
+        self.assertRegex(self.text(), r"target +R2 +MAE +RMSE +residual: mean +deviation +least")
         self.assertIn("The line is the perfect model.", self.page())
 
     def test_a_run_without_validation_rows_has_none(self):

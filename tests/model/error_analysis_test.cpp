@@ -178,6 +178,10 @@ TEST(ErrorAnalysis, TellsResidualsInTheUnitOfTheSource) {
     auto const& first = document.at("targets").array().at(0);
     auto const& second = document.at("targets").array().at(1);
     EXPECT_NEAR(first.at("mean").number(), 25, 1e-3);
+    EXPECT_NEAR(first.at("mae").number(), 25, 1e-3);
+    EXPECT_NEAR(second.at("mae").number(), 25.0 / 20, 1e-3);
+    EXPECT_NEAR(second.at("rmse").number(), 50 / std::sqrt(3.0) / 20, 1e-3);
+    EXPECT_EQ(second.at("r2").number(), 0) << "constant targets";
     double const expected[] = {0, 2.5, 12.5, 25, 37.5, 47.5, 50};
     for (std::size_t q = 0; q < 7; ++q) {
         EXPECT_NEAR(first.at("quantiles").array()[q].number(), expected[q], 1e-3);

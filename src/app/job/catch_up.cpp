@@ -150,8 +150,8 @@ void CatchUp::place(Lap& lap) const {
     lap.from_hash = start->second.file->state_hash;
 }
 
-// Of a trial that has all its laps. When the run finished, the best states went to best/; those of other trials were not needed
-// then, and cannot become the best.
+// Of a trial that has all its laps. When the run finished, the best states went to best/; those of other trials were not
+// needed then, and cannot become the best.
 bool CatchUp::needs_best(LapId best, Recorder const& recorder) const {
     if (best.trial.index() >= earlier_.journal.finished_trials) return true;
     bool const of_run = recorder.tally().best_trial() == best.trial && earlier_.kept.of_run != best;

@@ -132,13 +132,15 @@ std::string residuals(std::vector<FoundErrors::Target> const& targets) {
     auto const count = std::min(targets.size(), k_most_targets);
     for (std::size_t i = 0; i < count; ++i) {
         auto const name = count == 1 ? "" : fmt::format("target {}", i);
-        rows += "<tr>" + name_cell(name) + number_cell(short_number(targets[i].mean)) +
-                number_cell(short_number(targets[i].stddev));
-        for (auto const value : targets[i].quantiles) rows += number_cell(short_number(value));
+        auto const& target = targets[i];
+        rows += "<tr>" + name_cell(name);
+        for (auto const value : {target.r2, target.mae, target.rmse, target.mean, target.stddev})
+            rows += number_cell(short_number(value));
+        for (auto const value : target.quantiles) rows += number_cell(short_number(value));
         rows += "</tr>";
         pictures += predictions_picture(targets[i], name);
     }
-    std::vector<std::string_view> head{"", "mean", "deviation"};
+    std::vector<std::string_view> head{"", "R2", "MAE", "RMSE", "mean", "deviation"};
     head.insert(head.end(), k_residual_quantile_names.begin(), k_residual_quantile_names.end());
     return pictures + "<h3>Residuals: predicted minus target</h3>" + table_of(head, 1, rows);
 }

@@ -54,6 +54,8 @@ FoundErrors::Pair pair_in(Json const& pair, std::vector<Class> const& classes) {
 
 FoundErrors::Target target_in(Json const& target) {
     FoundErrors::Target out;
+    for (auto const& [key, value] : {std::pair("r2", &out.r2), std::pair("mae", &out.mae), std::pair("rmse", &out.rmse)})
+        if (auto const* found = target.find(key)) *value = found->number();
     out.mean = target.at("mean").number();
     out.stddev = target.at("stddev").number();
     auto const quantiles = numbers_in(target.at("quantiles"));

@@ -2,6 +2,7 @@
 // best/validation.json: where the best model errs on the validation rows (docs/formats.md).
 #pragma once
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -30,6 +31,7 @@ struct FoundErrors {
         double rows = 0;
     };
     struct Target {
+        double r2 = NAN, mae = NAN, rmse = NAN;         // NaN: the run is of an earlier version
         double mean = 0, stddev = 0;                    // of the residuals: predicted - target
         std::array<double, 7> quantiles{};              // in the order of k_residual_quantile_names
         std::vector<std::pair<double, double>> sample;  // target, predicted

@@ -104,13 +104,14 @@ std::string confusion_text(FoundErrors const& errors, std::size_t width) {
 
 std::string residuals_text(std::vector<FoundErrors::Target> const& targets, std::size_t width) {
     if (targets.empty()) return "";
-    std::vector<std::vector<std::string>> rows{{"residual", "mean", "deviation"}};
+    std::vector<std::vector<std::string>> rows{{"target", "R2", "MAE", "RMSE", "residual: mean", "deviation"}};
     for (auto const& name : k_residual_quantile_names) rows.front().emplace_back(name);
     for (std::size_t i = 0; i < std::min(targets.size(), k_most_targets); ++i) {
-        auto& row = rows.emplace_back();
-        row = {targets.size() == 1 ? "" : fmt::format("target {}", i), short_number(targets[i].mean),
-               short_number(targets[i].stddev)};
-        for (auto const value : targets[i].quantiles) row.push_back(short_number(value));
+        auto const& target = targets[i];
+        auto& row = rows.emplace_back(1, targets.size() == 1 ? "" : fmt::format("{}", i));
+        for (auto const value : {target.r2, target.mae, target.rmse, target.mean, target.stddev})
+            row.push_back(short_number(value));
+        for (auto const value : target.quantiles) row.push_back(short_number(value));
     }
     return aligned(rows, width);
 }

@@ -147,7 +147,7 @@ void ErrorAnalysis::add_classes(Json& document) const {
     document["confused"] = std::move(pairs);
 }
 
-Json ErrorAnalysis::residuals_of(std::size_t target) const {
+Json ErrorAnalysis::residuals_of(std::size_t target, Evaluation::TargetScores const& scores) const {
     auto sorted = residuals_[target].all;
     std::ranges::sort(sorted);
     auto const count = static_cast<double>(sorted.size());
@@ -158,7 +158,10 @@ Json ErrorAnalysis::residuals_of(std::size_t target) const {
     for (auto const share : k_residual_quantiles) quantiles.push_back(rounded(quantile(sorted, share)));
     for (auto const& [answer, predicted] : residuals_[target].sample)
         sample.emplace_back(Json::Array{rounded(answer), rounded(predicted)});
-    return Json::object({{"mean", mean},
+    return Json::object({{"mae", scores.mae},
+                         {"rmse", scores.rmse},
+                         {"r2", scores.r2},
+                         {"mean", mean},
                          {"stddev", std::sqrt(squares / count)},
                          {"quantiles", std::move(quantiles)},
                          {"sample", std::move(sample)}});
@@ -170,8 +173,11 @@ Json ErrorAnalysis::document() const {
     out["standard_error"] = std::isfinite(error) ? Json(error) : Json();
     if (rows_ == 0) return out;
     add_classes(out);
+    Evaluation all(data_.task, data_.outputs);
+    for (auto const& group : groups_) all.merge(group);
+    auto const scores = all.target_scores();
     Json::Array targets;
-    for (std::size_t i = 0; i < residuals_.size(); ++i) targets.push_back(residuals_of(i));
+    for (std::size_t i = 0; i < residuals_.size(); ++i) targets.push_back(residuals_of(i, scores[i]));
     if (!targets.empty()) out["targets"] = std::move(targets);
     return out;
 }

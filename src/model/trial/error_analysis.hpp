@@ -36,7 +36,7 @@ private:
     void add_to_group(auto const& add);
     double standard_error() const;
     void add_classes(Json& document) const;
-    Json residuals_of(std::size_t target) const;
+    Json residuals_of(std::size_t target, Evaluation::TargetScores const& scores) const;
 
     Manifest const& data_;
     TrainConfig const& train_;

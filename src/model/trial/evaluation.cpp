@@ -195,6 +195,18 @@ double Evaluation::auc(std::vector<Scored> scored) {
     return positives > 0 && negatives > 0 ? wins / (positives * negatives) : ValidationScores::none;
 }
 
+std::vector<Evaluation::TargetScores> Evaluation::target_scores() const {
+    std::vector<TargetScores> out;
+    for (auto const& m : moments_)
+        // As scikit-learn: constant targets give 1 when predicted exactly, else 0.
+        out.push_back({.mae = m.absolute_error / m.count,
+                       .rmse = std::sqrt(m.squared_error / m.count),
+                       .r2 = m.squares > 0         ? 1 - m.squared_error / m.squares
+                             : m.squared_error > 0 ? 0.0
+                                                   : 1.0});
+    return out;
+}
+
 ValidationScores Evaluation::scores() const {
     ValidationScores out{.rows = rows_, .loss = loss_, .correct = correct_, .top5 = top5_};
     if (!counts_.empty()) out.f1 = f1();
@@ -211,11 +223,10 @@ ValidationScores Evaluation::scores() const {
     if (moments_.empty()) return out;
     auto const width = static_cast<double>(moments_.size());
     out.mae = out.rmse = out.r2 = 0;
-    for (auto const& m : moments_) {
-        out.mae += m.absolute_error / m.count / width;
-        out.rmse += std::sqrt(m.squared_error / m.count) / width;
-        // As scikit-learn: constant targets give 1 when predicted exactly, else 0.
-        out.r2 += (m.squares > 0 ? 1 - m.squared_error / m.squares : m.squared_error > 0 ? 0.0 : 1.0) / width;
+    for (auto const& target : target_scores()) {
+        out.mae += target.mae / width;
+        out.rmse += target.rmse / width;
+        out.r2 += target.r2 / width;
     }
     return out;
 }

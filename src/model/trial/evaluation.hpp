@@ -70,6 +70,11 @@ public:
     double top5() const { return top5_; }
     ValidationScores scores() const;  // of all rows added
 
+    struct TargetScores {
+        double mae = 0, rmse = 0, r2 = 0;  // mae and rmse in the unit of the target
+    };
+    std::vector<TargetScores> target_scores() const;  // of each target of a regression; scores() has their means
+
 private:
     struct Counts {
         std::int64_t right = 0, predicted = 0, actual = 0;  // of one class or label
