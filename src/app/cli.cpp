@@ -9,15 +9,18 @@
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "app/common/wrapped_text.hpp"
 #include "core/error.hpp"
 #include "core/fault.hpp"
 #include "core/json_reader.hpp"
 #include "core/log.hpp"
 #include "core/path_text.hpp"
+#include "run/terminal.hpp"
 
 namespace hopscotch {
 namespace {
@@ -91,7 +94,14 @@ Reached follow(CLI::App const& app, int argc, char** argv) {
 int complain(CLI::App const& app, CLI::ParseError const& error, int argc, char** argv) {
     bool const asked = error.get_exit_code() == 0;
     if (!is_first_rank()) return 0;
-    if (asked) return app.exit(error);
+    if (asked) {
+        std::ostringstream help;
+        auto const code = app.exit(error, help, help);
+        auto const window = terminal_of(1);
+        fmt::print("{}", window.kind == Terminal::Kind::live ? wrapped(help.str(), static_cast<std::size_t>(window.columns))
+                                                             : help.str());
+        return code;
+    }
     auto const reached = follow(app, argc, argv);
     auto const name = full_name(*reached.command);
     if (!reached.unknown.empty()) {
