@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The experiment as plain structs: the comment beside a field is its manual. Read by experiment/reader.hpp.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -48,10 +47,6 @@ struct DataConfig {
     // random order and are shuffled each in itself. `window` holds three of them in memory and takes 0 as 65536.
     std::int64_t shuffle_rows = 0;
 };
-
-// The keys of "model" that are no arguments of the named one.
-inline constexpr std::array<std::string_view, 6> k_model_keys{"name",      "file",   "init_from",
-                                                              "init_mode", "freeze", "cache_frozen"};
 
 struct ModelConfig {
     std::string name;       // a name of `hopscotch models`, or "plugin" or "torchscript" with file

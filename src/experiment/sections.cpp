@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "experiment/model_keys.hpp"
 #include "experiment/section_keys.hpp"
 
 namespace hopscotch {
@@ -12,8 +13,6 @@ namespace {
 
 constexpr std::array<Name<AugmentKind>, 3> k_augments{
     {{"flip", AugmentKind::flip}, {"crop", AugmentKind::crop}, {"cutout", AugmentKind::cutout}}};
-
-// All other keys of the section are the model's own.
 
 void read_augment_keys(ObjectReader& reader, AugmentConfig& out) {
     Names names;

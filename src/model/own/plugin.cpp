@@ -10,6 +10,7 @@
 #include "core/json_reader.hpp"
 #include "data/dataset/data_schema.hpp"
 #include "experiment/config.hpp"
+#include "experiment/model_keys.hpp"
 #include "hopscotch/model.hpp"
 #include "model/own/checked_module.hpp"
 #include "model/own/own_network.hpp"

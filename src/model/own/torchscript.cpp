@@ -11,6 +11,7 @@
 #include "core/error.hpp"
 #include "core/json_reader.hpp"
 #include "experiment/config.hpp"
+#include "experiment/model_keys.hpp"
 #include "model/own/checked_module.hpp"
 #include "model/own/trusted_code.hpp"
 

@@ -8,6 +8,7 @@
 #include "core/json_reader.hpp"
 #include "data/dataset/data_schema.hpp"
 #include "experiment/config.hpp"
+#include "experiment/model_keys.hpp"
 
 namespace hopscotch {
 

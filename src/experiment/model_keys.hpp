@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <string_view>
+
+namespace hopscotch {
+
+// The keys of "model" that are no arguments of the named one.
+inline constexpr std::array<std::string_view, 6> k_model_keys{"name",      "file",   "init_from",
+                                                              "init_mode", "freeze", "cache_frozen"};
+
+}  // namespace hopscotch
