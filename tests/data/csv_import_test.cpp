@@ -269,6 +269,16 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(CsvImport, a_typing_error_in_a_long_column_of_numbers_is_named) {
     std::string text = "a,b\n";
+TEST(CsvImport, a_target_that_never_changes_is_refused) {
+    Imported import("a,b,c\n1,7,5.0\n2,8,5\n3,9,5\n");
+    import.options.task = Task::regression;
+    EXPECT_EQ(import.error<DataError>(), "a.csv: every row has the target 5 in column 'c'; choose another --label");
+    import.options.label = {"b", "c"};
+    EXPECT_EQ(import.error<DataError>(), "a.csv: every row has the target 5 in column 'c'; choose another --label");
+    import.options.label = {"b"};
+    EXPECT_EQ(import.run().manifest.outputs, 1);
+}
+
     for (int i = 0; i < 1100; ++i)
         text += (i == 500 ? std::string("1.2.3") : std::to_string(i)) + "," + std::to_string(i % 2) + "\n";
     EXPECT_EQ(
