@@ -129,6 +129,8 @@ class BestErrors(Case):
         self.assertFalse(all(said), "a score of another trial or epoch")
         for args, message in (
             (["--metric", "val_los"], "--metric val_los: is unknown (known: train_loss, val_loss, "),
+            (["--metric", "val_los"], '); did you mean "val_loss"?\n'),
+            (["--metric", "price"], ")\n"),
             (["--metric", "val_r2"], "--metric val_r2: no trial of out has it; leave it out"),
             (["--mode", "min"], "--mode requires --metric"),
         ):
