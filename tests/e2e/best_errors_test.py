@@ -68,13 +68,15 @@ class BestErrors(Case):
         train = {"epochs": 4, "batch_size": 16, "loss": "mse", "optimizer": {"name": "sgd", "lr": 0.05}}
         self.digits_run(data={"path": "house"}, train=train, search={"procedure": "grid", "metric": "val_r2"})
         rows = self.predicted("house")
-        residuals = sorted(float(row["prediction_0"]) - float(row["target_0"]) for row in rows)
+        residuals = sorted(float(row["prediction_price"]) - float(row["target_price"]) for row in rows)
         (told,) = self.errors()["targets"]
         self.assertAlmostEqual(told["quantiles"][0], residuals[0], delta=0.01)
         self.assertAlmostEqual(told["quantiles"][-1], residuals[-1], delta=0.01)
         self.assertAlmostEqual(told["mean"], sum(residuals) / len(residuals), delta=0.01)
         sample = sorted((round(target), round(predicted)) for target, predicted in told["sample"])
-        self.assertEqual(sample, sorted((round(float(r["target_0"])), round(float(r["prediction_0"]))) for r in rows))
+        self.assertEqual(
+            sample, sorted((round(float(r["target_price"])), round(float(r["prediction_price"]))) for r in rows)
+        )
         self.assertRegex(self.text(), r"residual +mean +deviation +least")
         self.assertIn("The line is the perfect model.", self.page())
 

@@ -220,8 +220,8 @@ class NewRows(Case):
         )
         (self.cwd / "new.csv").write_text(text_of(rows, ["income", "colour", "age"]))
         found = self.predict("new.csv")
-        self.assertEqual(list(found[0]), ["row", "prediction_0", "prediction_1"])
-        self.same_as_known(found, "prediction_0")
+        self.assertEqual(list(found[0]), ["row", "prediction_spent", "prediction_late"])
+        self.same_as_known(found, "prediction_spent")
 
     def test_without_a_header(self):
         rows = table()

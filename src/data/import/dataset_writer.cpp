@@ -193,10 +193,6 @@ void DatasetWriter::decide(std::vector<std::string> const& decisions) {
 
 void DatasetWriter::record(std::string_view key, Json value) { manifest_.provenance[key] = std::move(value); }
 
-std::string DatasetWriter::class_name(std::size_t index) const {
-    return manifest_.class_names.empty() ? std::to_string(index) : manifest_.class_names[index];
-}
-
 // A metric of such a class cannot be computed, and nobody sees how well it is predicted.
 void DatasetWriter::decide_about_classes() {
     constexpr std::string_view names[] = {"training", "validation", "test"};
@@ -206,7 +202,7 @@ void DatasetWriter::decide_about_classes() {
         std::size_t without = 0;
         for (std::size_t i = 0; i < counts_[split]->size(); ++i) {
             if ((*counts_[split])[i] > 0 || ++without > k_most_named) continue;
-            text += fmt::format("{}'{}'", text.empty() ? "" : ", ", class_name(i));
+            text += fmt::format("{}'{}'", text.empty() ? "" : ", ", output_name(manifest_, i));
         }
         if (without > k_most_named) text += fmt::format(", and {} more", without - k_most_named);
         if (without > 0) decide({fmt::format("no {} row of {} {}", names[split], without == 1 ? "class" : "classes", text)});
@@ -224,8 +220,8 @@ void DatasetWriter::decide_about_the_largest_class() {
     decide(
         {fmt::format("{:.0f} % of the training rows have the class '{}': a model that always says so has this accuracy; "
                      "search.metric {}{} tells more",
-                     std::floor(100 * share), class_name(static_cast<std::size_t>(largest - counts.begin())), k_val_f1,
-                     manifest_.outputs == 2 ? fmt::format(" or {}", k_val_auc) : "")});
+                     std::floor(100 * share), output_name(manifest_, static_cast<std::size_t>(largest - counts.begin())),
+                     k_val_f1, manifest_.outputs == 2 ? fmt::format(" or {}", k_val_auc) : "")});
 }
 
 void DatasetWriter::keep_targets() { standardise_ = false; }
@@ -252,7 +248,7 @@ void DatasetWriter::decide_about_lost_targets() {
             decide(
                 {fmt::format("target {}: about {:.2g} % of its different values become equal to another one (float32 has "
                              "24 bits)",
-                             i, 100 * lost)});
+                             output_name(manifest_, i), 100 * lost)});
 }
 
 void DatasetWriter::fill_missing(std::span<std::byte> row) const {

@@ -69,7 +69,6 @@ private:
     ShardFile write_shard(std::size_t file, std::string const& name);
     void fill_missing(std::span<std::byte> row) const;
     void count(std::span<double const> labels);
-    std::string class_name(std::size_t index) const;
     void decide_about_classes();
     void decide_about_the_largest_class();
     void decide_about_targets();
