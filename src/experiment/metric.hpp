@@ -25,6 +25,7 @@ struct MetricTraits {
     double (*value)(ValidationScores const&) = nullptr;  // of at least one row; null: the metric is of training
     Fits fits = Fits::every_dataset;
     Column column = Column::where_it_exists;
+    bool is_share = false;        // of the rows, from 0 to 1
     Shown shown = Shown::always;  // in the texts of results on test shards and of predictions
 
     bool is_of_validation() const { return value != nullptr; }

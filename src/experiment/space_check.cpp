@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "experiment/procedures.hpp"
@@ -45,6 +46,17 @@ Assignment sample_with(Space const& space, Parameter const& parameter, Json cons
     return in_order(space, out);
 }
 
+// "space.train.optimizer.lr.high" looks like one bound of an entry.
+std::string overlap(std::string const& path, std::string const& rest) {
+    constexpr std::array<std::string_view, 8> parts{"type", "low", "high", "values", "log", "step", "count", "when"};
+    if (std::ranges::find(parts, rest) == parts.end())
+        return fmt::format("overlaps with \"{}\" (which sets it too); remove one", path);
+    return fmt::format(
+        "is no setting, but a part of the entry \"{}\" (an entry is set as a whole); write --set 'space.{}={{...}}', with "
+        "everything that it needs",
+        path, path);
+}
+
 void check_paths(Space const& space, Problems& problems) {
     for (auto const& parameter : space.parameters) {
         auto const& path = parameter.path;
@@ -57,8 +69,7 @@ void check_paths(Space const& space, Problems& problems) {
                          "cannot be searched (all trials share it); set it outside the space");
         for (auto const& other : space.parameters)
             if (other.path.starts_with(path + "."))
-                problems.add(other.key_at, "/space/" + other.path,
-                             fmt::format("overlaps with \"{}\" (which sets it too); remove one", path));
+                problems.add(other.key_at, "/space/" + other.path, overlap(path, other.path.substr(path.size() + 1)));
     }
 }
 

@@ -14,7 +14,7 @@ std::string second_place_text(Placed const& first, Placed const& second, std::op
     auto const* const verb = second.name.starts_with("trials") ? "are" : "is";
     auto out = behind == 0 ? fmt::format("{} {} as good as {}", second.name, verb, first.name)
                            : fmt::format("{} {} {:.2g} behind {}", second.name, verb, behind, first.name);
-    if (error && behind > 0)
+    if (error && *error > 0 && behind > 0)
         out += fmt::format(", {} the noise (standard error {:.2g})", behind <= 2 * *error ? "within" : "beyond", *error);
     if (first.epochs != second.epochs) out += fmt::format("; trained {} and {} epochs", second.epochs, first.epochs);
     return out;

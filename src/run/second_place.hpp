@@ -15,7 +15,7 @@ struct Placed {
 };
 
 // "trial 7 is 0.0021 behind trial 3, within the noise (standard error 0.0041); trained 9 and 27 epochs". Noise: two
-// standard errors. Without an error nothing is said about noise; the epochs stand there if they differ.
+// standard errors. Without an error, or with one of 0, nothing is said about noise; the epochs stand there if they differ.
 std::string second_place_text(Placed const& first, Placed const& second, std::optional<double> error);
 
 // In lines of at most `width` characters, each behind five blanks. Empty: "".

@@ -263,9 +263,21 @@ INSTANTIATE_TEST_SUITE_P(
                "a.csv:3: label '2.5' in column 'b' is not an integer (a class); use --regression to predict numbers, or "
                "choose another --label"},
         BadCsv{"one_class", "a,b\n1,x\n2,x\n", "a.csv:2: every row has the label 'x' in column 'b'; choose another --label"},
+        BadCsv{"semicolons_and_a_comma", "a;b\n1;x\n2;y\n3,5;z\n",
+               "a.csv:4: 2 cells (the first record of a.csv has 1); choose --delimiter ';'"},
         BadCsv{"no_value", "a,b\n,1\n,2\n",
                "a.csv: column 'a' has no value in any row; remove the column, or choose --drop a"}),
     [](auto const& row) { return row.param.name; });
+
+TEST(CsvImport, a_target_that_never_changes_is_refused) {
+    Imported import("a,b,c\n1,7,5.0\n2,8,5\n3,9,5\n");
+    import.options.task = Task::regression;
+    EXPECT_EQ(import.error<DataError>(), "a.csv: every row has the target 5 in column 'c'; choose another --label");
+    import.options.label = {"b", "c"};
+    EXPECT_EQ(import.error<DataError>(), "a.csv: every row has the target 5 in column 'c'; choose another --label");
+    import.options.label = {"b"};
+    EXPECT_EQ(import.run().manifest.outputs, 1);
+}
 
 TEST(CsvImport, a_typing_error_in_a_long_column_of_numbers_is_named) {
     std::string text = "a,b\n";

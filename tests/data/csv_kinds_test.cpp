@@ -307,6 +307,31 @@ TEST(CsvColumns, other_delimiters) {
     }
 }
 
+TEST(CsvAccount, one_class_of_nearly_all_rows_is_named) {
+    auto const said = [](int rare, std::string const& others) {
+        std::string text = "a,y\n";
+        for (int i = 0; i < 100; ++i) text += std::to_string(i) + (i < rare ? "," + others : ",no") + "\n";
+        Imported import(text);
+        import.options.valid = 0;
+        std::string out;
+        for (auto const& sentence : import.run().manifest.decisions)
+            if (sentence.find(" % of the training rows ") != sentence.npos) out += sentence;
+        return out;
+    };
+    EXPECT_EQ(said(1, "yes"),
+              "99 % of the training rows have the class 'no': a model that always says so has this accuracy; search.metric "
+              "val_f1 or val_auc tells more");
+    EXPECT_EQ(said(9, "yes").substr(0, 4), "91 %");
+    EXPECT_EQ(said(10, "yes"), "");
+    std::string three = "a,y\n0,maybe\n1,yes\n";
+    for (int i = 2; i < 100; ++i) three += std::to_string(i) + ",no\n";
+    Imported import(three);
+    import.options.valid = 0;
+    EXPECT_TRUE(decided(import.run().manifest,
+                        "98 % of the training rows have the class 'no': a model that always says so has this accuracy; "
+                        "search.metric val_f1 tells more"));
+}
+
 TEST(CsvAccount, classes_without_validation_rows_are_named) {
     Imported import("a,y\n1,p\n2,p\n3,p\n4,p\n5,rare\n");
     import.options.stratify = true;

@@ -136,8 +136,7 @@ class BadSettings(Case):
         file = "first/best/model.safetensors"
         self.model(
             '["layer.*"]',
-            '/model/freeze: "layer.*" matches no parameter (the first is called "layers.0.weight"); see `hopscotch '
-            "models mlp`",
+            '/model/freeze: "layer.*" matches no parameter (they are called layers.0.*, layers.1.*); choose from these',
             init_from=file,
             freeze=["layer.*"],
         )

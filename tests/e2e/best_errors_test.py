@@ -68,19 +68,22 @@ class BestErrors(Case):
         train = {"epochs": 4, "batch_size": 16, "loss": "mse", "optimizer": {"name": "sgd", "lr": 0.05}}
         self.digits_run(data={"path": "house"}, train=train, search={"procedure": "grid", "metric": "val_r2"})
         rows = self.predicted("house")
-        residuals = sorted(float(row["prediction_0"]) - float(row["target_0"]) for row in rows)
+        residuals = sorted(float(row["prediction_price"]) - float(row["target_price"]) for row in rows)
         (told,) = self.errors()["targets"]
         self.assertAlmostEqual(told["quantiles"][0], residuals[0], delta=0.01)
         self.assertAlmostEqual(told["quantiles"][-1], residuals[-1], delta=0.01)
         self.assertAlmostEqual(told["mean"], sum(residuals) / len(residuals), delta=0.01)
         sample = sorted((round(target), round(predicted)) for target, predicted in told["sample"])
-        self.assertEqual(sample, sorted((round(float(r["target_0"])), round(float(r["prediction_0"]))) for r in rows))
-        targets = [float(row["target_0"]) for row in rows]
+        targets = [float(row["target_price"]) for row in rows]
+        pairs = zip(targets, [float(row["prediction_price"]) for row in rows])
+        self.assertEqual(sample, sorted((round(target), round(predicted)) for target, predicted in pairs))
         mean = sum(targets) / len(targets)
         r2 = 1 - sum(each**2 for each in residuals) / sum((target - mean) ** 2 for target in targets)
         self.assertAlmostEqual(told["r2"], r2, delta=1e-4)
         self.assertAlmostEqual(told["mae"], sum(map(abs, residuals)) / len(residuals), delta=0.01)
+        self.assertEqual(told["name"], "price")
         self.assertRegex(self.text(), r"target +R2 +MAE +RMSE +residual: mean +deviation +least")
+        self.assertRegex(self.text(), r"\n +price +-?0\.\d+ ")
         self.assertIn("The line is the perfect model.", self.page())
 
     def test_a_run_without_validation_rows_has_none(self):
@@ -134,6 +137,8 @@ class BestErrors(Case):
         self.assertFalse(all(said), "a score of another trial or epoch")
         for args, message in (
             (["--metric", "val_los"], "--metric val_los: is unknown (known: train_loss, val_loss, "),
+            (["--metric", "val_los"], '); did you mean "val_loss"?\n'),
+            (["--metric", "price"], ")\n"),
             (["--metric", "val_r2"], "--metric val_r2: no trial of out has it; leave it out"),
             (["--mode", "min"], "--mode requires --metric"),
         ):

@@ -180,7 +180,8 @@ class Wishes(Ctl):
         for part in ("e2e: out", "status    finished", "progress  100 %", "trials    3 finished", "best      trial"):
             self.assertIn(part, out)
         for args, message in (
-            (("jump",), "is unknown"),
+            (("jump",), "is unknown (known: status, stop, resume, clone, finish)\n"),
+            (("stauts",), 'is unknown (known: status, stop, resume, clone, finish); did you mean "status"?\n'),
             (("stop",), "no trial is given"),
             (("stop", "x"), "is not a trial"),
             (("stop", "1", "2"), "unexpected argument"),

@@ -338,12 +338,12 @@ def compare_predictions(folder, check):
     known = predictions(folder / "known.csv")
     new = {int(row[next(iter(row))]): row for row in predictions(folder / "new.csv")}
     place = {(row.split, str(row.shard), str(row.at)): row.number for row in check.rows}
-    columns = [name for name in known[0] if name.startswith("p_") or name == "prediction_0"]
+    columns = [name for name in known[0] if name.startswith(("p_", "prediction_"))]
     for row in known:
         number = place[row["split"], row["shard"], row["row"]]
         if int(row["source_row"]) != number:
             raise Wrong(f"row {row}: is row {number} of the source")
-        scale = check.manifest["target_stddev"][0] if "prediction_0" in columns else 1
+        scale = check.manifest["target_stddev"][0] if any(name.startswith("prediction_") for name in columns) else 1
         same_numbers(row, new[number], columns, scale)
 
 

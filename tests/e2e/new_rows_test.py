@@ -37,9 +37,9 @@ def table(rows=240, seed=7):
     return out
 
 
-def text_of(rows, columns, header=True):
+def text_of(rows, columns, header=True, delimiter=","):
     out = io.StringIO()
-    writer = csv.writer(out)
+    writer = csv.writer(out, delimiter=delimiter)
     if header:
         writer.writerow(columns)
     writer.writerows([row[column] for column in columns] for row in rows)
@@ -175,6 +175,36 @@ class NewRows(Case):
         self.assertIn("--split valid: unseen.csv is not a dataset directory", self.refused("unseen.csv", "--split", "valid"))
         self.assertIn("table is a dataset directory", self.refused("table", "--id", "age"))
 
+    def test_another_delimiter_than_at_the_import(self):
+        rows, columns = table(60), ["age", "colour", "income"]
+        self.trained(text_of(rows, [*columns, "bought"]), "--missing", "mean", "--label", "bought")
+        self.same_as_known(self.predict_text(text_of(rows, columns)), "p_yes")
+        for delimiter, name in ((";", "';'"), ("\t", "tab"), ("|", "'|'")):
+            (self.cwd / "p.csv").unlink()
+            (self.cwd / "new.csv").write_text(text_of(rows, columns, delimiter=delimiter))
+            shown = delimiter.join(columns)
+            for options in ((), ("--missing", "mean")):  # which would predict every row from nothing
+                self.assertEqual(
+                    self.refused("new.csv", *options),
+                    f"new.csv: has one column, '{shown}' (cells are separated by ','); choose --delimiter {name}\n",
+                )
+            self.same_as_known(self.predict("new.csv", "p.csv", "--delimiter", name.strip("'")), "p_yes")
+        (self.cwd / "p.csv").unlink()
+        self.assertIn("--delimiter ';;': must be one character", self.refused("new.csv", "--delimiter", ";;"))
+        self.assertIn("table is a dataset directory", self.refused("table", "--delimiter", ";"))
+
+    def test_another_delimiter_without_a_header(self):
+        rows, columns = table(60), ["age", "bought", "income"]
+        text = text_of(rows, columns, header=False, delimiter=";")
+        self.trained(text, "--missing", "mean", "--label", "1", "--header", "no", "--delimiter", ";")
+        (self.cwd / "new.csv").write_text(text.replace(";", ","))
+        self.assertIn("(cells are separated by ';'); choose --delimiter ','", self.refused("new.csv"))
+        self.same_as_known(self.predict("new.csv", "p.csv", "--delimiter", ","), "p_yes")
+
+    def predict_text(self, text):
+        (self.cwd / "new.csv").write_text(text)
+        return self.predict("new.csv")
+
     def ragged(self):
         folder = self.cwd / "ragged"
         folder.mkdir()
@@ -190,8 +220,8 @@ class NewRows(Case):
         )
         (self.cwd / "new.csv").write_text(text_of(rows, ["income", "colour", "age"]))
         found = self.predict("new.csv")
-        self.assertEqual(list(found[0]), ["row", "prediction_0", "prediction_1"])
-        self.same_as_known(found, "prediction_0")
+        self.assertEqual(list(found[0]), ["row", "prediction_spent", "prediction_late"])
+        self.same_as_known(found, "prediction_spent")
 
     def test_without_a_header(self):
         rows = table()
@@ -232,7 +262,10 @@ class NewRows(Case):
         (self.cwd / "p.csv").unlink()
         (self.cwd / "photos/cat/3.png").write_bytes(b"no image")
         self.assertIn("photos/cat/3.png: ", self.refused("photos"))
-        self.assertIn("--id, --missing and --unseen are for the columns of a CSV file", self.refused("photos", "--id", "x"))
+        self.assertIn(
+            "--id, --missing, --unseen and --delimiter are for the columns of a CSV file",
+            self.refused("photos", "--id", "x"),
+        )
 
     def test_images_of_16_bits_that_lie_on_their_side(self):
         rng = random.Random(4)

@@ -45,7 +45,7 @@ class Regression(Case):
         code, out, err = self.run_hopscotch("predict", f"out-{name}", rows, "--out", "p.csv")
         self.assertEqual((code, err), (0, ""), out)
         with open(self.cwd / "p.csv", newline="") as file:
-            return [float(row["prediction_0"]) for row in csv.DictReader(file)]
+            return [float(row["prediction_price"]) for row in csv.DictReader(file)]
 
     def test_the_scale_of_the_targets_changes_no_bit(self):
         small, small_hashes, small_summary = self.run_on("small", table(1.0))

@@ -104,6 +104,11 @@ TEST(Space, OnlyWhatATrialMayHave) {
     EXPECT_EQ(refused(R"("train.optimizer": [{"name": "adam"}], "train.optimizer.lr": [0.1])"),
               "e.json:3:40: /space/train.optimizer.lr: overlaps with \"train.optimizer\" (which sets it too); remove one");
     EXPECT_EQ(refused(R"("train.optimizer": [{"name": "adam"}, {"name": "sgd", "momentum": 0.9}])"), "");
+    // What --set space.train.optimizer.lr.high=0.1 makes.
+    EXPECT_EQ(
+        refused(R"("train.optimizer.lr": [0.1, 0.2], "train.optimizer.lr.high": 0.1)"),
+        "e.json:3:35: /space/train.optimizer.lr.high: is no setting, but a part of the entry \"train.optimizer.lr\" (an "
+        "entry is set as a whole); write --set 'space.train.optimizer.lr={...}', with everything that it needs");
 }
 
 TEST(Space, WordsOfOtherTools) {

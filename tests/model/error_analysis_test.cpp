@@ -124,6 +124,38 @@ TEST(ErrorAnalysis, KnowsTheErrorOfAnAccuracy) {
     EXPECT_NEAR(error, expected, 0.05 * expected);
 }
 
+// With outputs that give each row its label, or never do.
+Json error_of_a_sure_model(std::string const& metric, float sign, std::size_t rows) {
+    auto const data = data_of(Task::classification, 2);
+    TrainConfig const train;
+    ErrorAnalysis analysis(data, train, metric);
+    std::vector<float> outputs;
+    std::vector<std::int64_t> labels;
+    for (std::size_t r = 0; r < rows; ++r) {
+        labels.push_back(static_cast<std::int64_t>(r % 2));
+        auto const truth = r % 2 == 0 ? sign : -sign;
+        outputs.insert(outputs.end(), {truth, -truth});
+    }
+    analysis.labels(outputs, labels);
+    return analysis.document().at("standard_error");
+}
+
+// Agresti and Coull (1998): the root of q (1 - q) / (n + 4), with q = (right + 2) / (n + 4). So a row is never beyond.
+TEST(ErrorAnalysis, KnowsTheErrorOfAPerfectAccuracy) {
+    for (std::size_t const rows : {40, 400, 10000})
+        for (float const sign : {1.0F, -1.0F}) {
+            auto const n = static_cast<double>(rows);
+            auto const error = error_of_a_sure_model("val_accuracy", sign, rows).number();
+            EXPECT_NEAR(error, std::sqrt(2 * (n + 2)) / std::pow(n + 4, 1.5), 1e-12);
+            EXPECT_GT(2 * error, 1 / n);
+        }
+}
+
+// Of other scores no closed form is known, and equal values in all groups of rows say nothing.
+TEST(ErrorAnalysis, KnowsNoErrorOfOtherPerfectScores) {
+    for (auto const* metric : {"val_f1", "val_auc"}) EXPECT_TRUE(error_of_a_sure_model(metric, 1, 400).is_null()) << metric;
+}
+
 // Hanley and McNeil (1982): of equal scores in both classes the variance is (positives + negatives + 1) / (12 p n).
 TEST(ErrorAnalysis, KnowsTheErrorOfAnAuc) {
     auto const error = usual_error("val_auc", [](Rng& rng) {

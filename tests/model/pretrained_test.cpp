@@ -104,8 +104,16 @@ TEST(Freeze, NeedsValuesAndLeavesSomethingToTrain) {
     Source from(bn_mlp());
     auto config = bn_mlp();
     config.model.init_from = from.path();
-    config.model.freeze = {"layer.*"};
-    EXPECT_NE(complaints(config).find("/model/freeze: \"layer.*\" matches no parameter"), std::string::npos);
+    std::string const names = "matches no parameter (they are called layers.*, norms.*); ";
+    for (auto const& [pattern, cure] : {std::pair{"layer.*", "did you mean \"layers.*\"?"},
+                                        {"layrs.1.*", "did you mean \"layers.1.*\"?"},
+                                        {"layers.1.weights", "did you mean \"layers.1.weight\"?"},
+                                        {"conv*", "choose from these"}}) {
+        config.model.freeze = {pattern};
+        EXPECT_NE(complaints(config).find("/model/freeze: \"" + std::string(pattern) + "\" " + names + cure),
+                  std::string::npos)
+            << complaints(config);
+    }
     config.model.freeze = {"*"};
     EXPECT_NE(complaints(config).find("every parameter is frozen"), std::string::npos);
     config.model.freeze = {"layers.2.*"};

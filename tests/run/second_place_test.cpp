@@ -17,6 +17,11 @@ TEST(SecondPlace, StandsBesideTheNoise) {
     EXPECT_EQ(second_place_text(first, second, std::nullopt), "trial 7 is 0.0021 behind trial 3");
 }
 
+// Zero is not the size of a noise: the copies, or all groups of rows, happen to agree.
+TEST(SecondPlace, CallsNothingBeyondAnErrorOfZero) {
+    EXPECT_EQ(second_place_text({"trial 3", 1, 9}, {"trial 2", 0.9975, 9}, 0.0), "trial 2 is 0.0025 behind trial 3");
+}
+
 TEST(SecondPlace, SaysWhoTrainedLonger) {
     EXPECT_EQ(second_place_text({"trial 3", 0.4, 27}, {"trial 7", 0.5, 9}, std::nullopt),
               "trial 7 is 0.1 behind trial 3; trained 9 and 27 epochs");

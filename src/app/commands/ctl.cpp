@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -14,6 +15,7 @@
 #include "app/commands/ctl_status.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "core/json_reader.hpp"
 #include "core/log.hpp"
 #include "experiment/reader.hpp"
 #include "run/inbox.hpp"
@@ -36,6 +38,7 @@ struct Action {
     Order::Kind kind;
     bool has_trial, has_changes;
 };
+constexpr char const* k_status = "status";
 constexpr Action k_actions[] = {{"stop", Order::Kind::stop, true, false},
                                 {"resume", Order::Kind::resume, true, false},
                                 {"clone", Order::Kind::clone, true, true},
@@ -62,9 +65,13 @@ std::pair<std::string, Json> change_in(std::string const& text) {
 
 LiveRequest request_of(CtlOptions const& options) {
     auto const action = std::ranges::find(k_actions, options.action, &Action::name);
-    if (action == std::end(k_actions))
-        throw ConfigError(
-            fmt::format("action \"{}\" is unknown (known: status, stop, resume, clone, finish)", options.action));
+    if (action == std::end(k_actions)) {
+        std::vector<std::string> known{k_status};
+        for (auto const& each : k_actions) known.emplace_back(each.name);
+        auto const near = nearest(options.action, known);
+        throw ConfigError(fmt::format("action \"{}\" is unknown (known: {}){}", options.action, fmt::join(known, ", "),
+                                      near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
+    }
     std::size_t const least = action->has_trial ? 1 : 0;
     if (options.arguments.size() < least)
         throw ConfigError(
@@ -103,7 +110,7 @@ int ask(CtlOptions const& options) {
 int ctl_command(CtlOptions const& options) {
     if (!holds_run(options.run_dir))
         throw ConfigError(fmt::format("{}: holds no run (journal.jsonl or experiment.json is missing)", options.run_dir));
-    if (options.action != "status") {
+    if (options.action != k_status) {
         if (options.follow) throw ConfigError("--follow belongs to ctl RUN_DIR status");
         return ask(options);
     }

@@ -25,6 +25,7 @@
 #include "data/batches/shard_source.hpp"
 #include "data/dataset/shard.hpp"
 #include "data/dataset/source_rows.hpp"
+#include "data/import/csv/csv_delimiter.hpp"
 #include "data/import/csv/csv_new_rows.hpp"
 #include "data/import/image/image_new_rows.hpp"
 #include "model/feed/workspace.hpp"
@@ -48,6 +49,8 @@ struct PredictOptions {
     std::string id;
     std::optional<MissingValues> missing;
     std::optional<bool> unseen_as_none;
+    std::optional<char> delimiter;
+    bool of_csv() const { return !id.empty() || missing || unseen_as_none || delimiter; }
 };
 
 double offset_at(std::vector<double> const& offsets, std::size_t i) { return offsets.empty() ? 0 : offsets[i]; }
@@ -215,8 +218,9 @@ int predict_dataset(PredictOptions const& options, Workspace& workspace) {
 std::unique_ptr<NewRowSource> open_csv(PredictOptions const& options, Manifest const& trained) {
     ImportWatch watch("predict");
     auto const poll = [&] { watch.see(0, 0); };
-    auto rows =
-        new_csv_rows({options.rows, options.id, options.missing, options.unseen_as_none.value_or(false), poll}, trained);
+    auto rows = new_csv_rows({options.rows, options.id, options.missing, options.unseen_as_none.value_or(false), poll,
+                              options.delimiter},
+                             trained);
     poll();
     return rows;
 }
@@ -226,9 +230,10 @@ std::unique_ptr<NewRowSource> open_new_rows(PredictOptions const& options, Manif
     auto const* key = trained.provenance.find("importer");
     auto const importer = key == nullptr ? "" : key->string();
     bool const csv = importer == "csv";
-    if (!csv && (!options.id.empty() || options.missing || options.unseen_as_none))
+    if (!csv && options.of_csv())
         throw ConfigError(
-            "--id, --missing and --unseen are for the columns of a CSV file (the model was not trained on one)");
+            "--id, --missing, --unseen and --delimiter are for the columns of a CSV file (the model was not trained on "
+            "one)");
     if (csv && std::filesystem::exists(options.rows) && !std::filesystem::is_directory(options.rows))
         return open_csv(options, trained);
     if (importer == "images") return new_images(options.rows, trained);
@@ -274,10 +279,10 @@ int predict_command(PredictOptions const& options) {
         throw ConfigError(fmt::format("{}: does not exist; name a dataset directory, a CSV file or images", options.rows));
     bool const dataset = std::filesystem::exists(std::filesystem::path(options.rows) / "dataset.json");
     if (!dataset) return predict_new_rows(options, workspace);
-    if (!options.id.empty() || options.missing || options.unseen_as_none)
-        throw ConfigError(
-            fmt::format("--id, --missing and --unseen: {} is a dataset directory (its import has decided); leave them out",
-                        options.rows));
+    if (options.of_csv())
+        throw ConfigError(fmt::format(
+            "--id, --missing, --unseen and --delimiter: {} is a dataset directory (its import has decided); leave them out",
+            options.rows));
     return predict_dataset(options, workspace);
 }
 
@@ -319,6 +324,11 @@ Work add_predict(CLI::App& command) {
     add_choice<std::optional<bool>>(command, "--unseen", {{"error", false}, {"none", true}}, options->unseen_as_none,
                                     "CSV file, a category that the training rows did not have: no category, or an error "
                                     "(default)");
+    command
+        .add_option_function<std::string>(
+            "--delimiter", [options](std::string const& text) { options->delimiter = parse_delimiter(text); },
+            "CSV file: the character between two cells, or the word tab (default: as at the import)")
+        ->type_name("CHARACTER");
     add_choice<std::string>(command, "--split", {{"all", ""}, {"train", "train"}, {"valid", "valid"}, {"test", "test"}},
                             options->split, "Dataset directory: only these rows (default: all)");
     command.add_option("--device", options->device, "Device of the model")

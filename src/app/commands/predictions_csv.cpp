@@ -103,7 +103,7 @@ void PredictionsCsv::finish() {
 }
 
 std::string PredictionsCsv::name(std::int64_t output) const {
-    return trained_.class_names.empty() ? std::to_string(output) : trained_.class_names[static_cast<std::size_t>(output)];
+    return output_name(trained_, static_cast<std::size_t>(output));
 }
 
 void PredictionsCsv::write(std::string const& line) {

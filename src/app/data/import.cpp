@@ -12,6 +12,7 @@
 #include "app/data/report.hpp"
 #include "core/error.hpp"
 #include "data/import/array/array_import.hpp"
+#include "data/import/csv/csv_delimiter.hpp"
 #include "data/import/csv/csv_import.hpp"
 #include "data/import/image/image_import.hpp"
 #include "data/import/readable_sources.hpp"
@@ -67,14 +68,6 @@ ColumnChoice column_choice(std::string const& text) {
         if (type == name) return {"type", text.substr(0, equals), value};
     throw ConfigError(
         fmt::format("--type {}: is not COLUMN=TYPE; write COLUMN=number, COLUMN=category or COLUMN=date", text));
-}
-
-char delimiter_of(std::string const& text) {
-    if (text == "tab" || text == "\\t") return '\t';
-    constexpr std::string_view others = "\"\r\n";
-    if (text.size() != 1 || others.find(text[0]) != others.npos)
-        throw ConfigError(fmt::format("--delimiter '{}': must be one character, such as ';', or the word tab", text));
-    return text[0];
 }
 
 // What columns are, one option a kind; each may be repeated.
@@ -138,7 +131,7 @@ void add_csv(CLI::App& command, ImportCsvOptions& options) {
     add_column_options(command, options);
     command
         .add_option_function<std::string>(
-            "--delimiter", [&](std::string const& text) { options.delimiter = delimiter_of(text); },
+            "--delimiter", [&](std::string const& text) { options.delimiter = parse_delimiter(text); },
             "Character between two cells: , ; | or the word tab (default: ,)")
         ->type_name("CHARACTER");
     command

@@ -106,7 +106,8 @@ private:
 };
 
 // Predictions over targets, with the line of the perfect model.
-std::string predictions_picture(FoundErrors::Target const& target, std::string const& name) {
+std::string predictions_picture(FoundErrors::Target const& target) {
+    auto const name = cut_text(target.name, 60);
     std::vector<double> values;
     for (auto const& [answer, predicted] : target.sample)
         if (std::isfinite(answer) && std::isfinite(predicted)) values.insert(values.end(), {answer, predicted});
@@ -122,8 +123,7 @@ std::string predictions_picture(FoundErrors::Target const& target, std::string c
     svg.path({axes.at(low, low), axes.at(high, high)}, "best-line");
     auto const shown = std::min(values.size() / 2, k_most_spots);
     for (std::size_t i = 0; i < shown; ++i) svg.circle(axes.at(values[2 * i], values[2 * i + 1]), 2.5, "dot f1");
-    return figure(std::move(svg).take(),
-                  fmt::format("{} rows{}. The line is the perfect model.", shown, name.empty() ? "" : ", " + name));
+    return figure(std::move(svg).take(), fmt::format("{}, {} rows. The line is the perfect model.", escaped(name), shown));
 }
 
 std::string residuals(std::vector<FoundErrors::Target> const& targets) {
@@ -131,16 +131,15 @@ std::string residuals(std::vector<FoundErrors::Target> const& targets) {
     std::string rows, pictures;
     auto const count = std::min(targets.size(), k_most_targets);
     for (std::size_t i = 0; i < count; ++i) {
-        auto const name = count == 1 ? "" : fmt::format("target {}", i);
         auto const& target = targets[i];
-        rows += "<tr>" + name_cell(name);
+        rows += "<tr>" + name_cell(target.name);
         for (auto const value : {target.r2, target.mae, target.rmse, target.mean, target.stddev})
             rows += number_cell(short_number(value));
         for (auto const value : target.quantiles) rows += number_cell(short_number(value));
         rows += "</tr>";
-        pictures += predictions_picture(targets[i], name);
+        pictures += predictions_picture(target);
     }
-    std::vector<std::string_view> head{"", "R2", "MAE", "RMSE", "mean", "deviation"};
+    std::vector<std::string_view> head{"target", "R2", "MAE", "RMSE", "mean", "deviation"};
     head.insert(head.end(), k_residual_quantile_names.begin(), k_residual_quantile_names.end());
     return pictures + "<h3>Residuals: predicted minus target</h3>" + table_of(head, 1, rows);
 }

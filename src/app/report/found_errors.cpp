@@ -52,8 +52,11 @@ FoundErrors::Pair pair_in(Json const& pair, std::vector<Class> const& classes) {
     return {name(pair.array()[0]), name(pair.array()[1]), pair.array()[2].number()};
 }
 
-FoundErrors::Target target_in(Json const& target) {
+// Runs of earlier versions have neither names nor scores of single targets.
+FoundErrors::Target target_in(Json const& target, std::size_t number) {
     FoundErrors::Target out;
+    auto const* name = target.find("name");
+    out.name = name != nullptr ? name->string() : fmt::format("{}", number);
     for (auto const& [key, value] : {std::pair("r2", &out.r2), std::pair("mae", &out.mae), std::pair("rmse", &out.rmse)})
         if (auto const* found = target.find(key)) *value = found->number();
     out.mean = target.at("mean").number();
@@ -81,7 +84,7 @@ FoundErrors errors_in(Json const& json) {
     if (auto const* confused = json.find("confused"))
         for (auto const& pair : confused->array()) out.confused.push_back(pair_in(pair, out.classes));
     if (auto const* targets = json.find("targets"))
-        for (auto const& target : targets->array()) out.targets.push_back(target_in(target));
+        for (auto const& target : targets->array()) out.targets.push_back(target_in(target, out.targets.size()));
     return out;
 }
 

@@ -31,6 +31,7 @@ struct FoundErrors {
         double rows = 0;
     };
     struct Target {
+        std::string name;                               // of its column, or its number
         double r2 = NAN, mae = NAN, rmse = NAN;         // NaN: the run is of an earlier version
         double mean = 0, stddev = 0;                    // of the residuals: predicted - target
         std::array<double, 7> quantiles{};              // in the order of k_residual_quantile_names

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/error.hpp"
+#include "core/json_reader.hpp"
 #include "experiment/metric.hpp"
 
 namespace hopscotch {
@@ -50,8 +51,11 @@ void choose_metric(ReportData& data, ComparedMetric const& metric) {
     auto const& search = data.experiment.search;
     data.metric = metric.name.empty() ? search.metric : metric.name;
     auto const known = names_of_metrics(data.journal);
-    if (std::ranges::count(known, data.metric) == 0 && !metric.name.empty())
-        throw ConfigError(fmt::format("--metric {}: is unknown (known: {})", data.metric, fmt::join(known, ", ")));
+    if (std::ranges::count(known, data.metric) == 0 && !metric.name.empty()) {
+        auto const near = nearest(data.metric, known);
+        throw ConfigError(fmt::format("--metric {}: is unknown (known: {}){}", data.metric, fmt::join(known, ", "),
+                                      near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
+    }
     if (metric.mode)
         data.mode = *metric.mode;
     else if (data.metric == search.metric)

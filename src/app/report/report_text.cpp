@@ -108,7 +108,7 @@ std::string residuals_text(std::vector<FoundErrors::Target> const& targets, std:
     for (auto const& name : k_residual_quantile_names) rows.front().emplace_back(name);
     for (std::size_t i = 0; i < std::min(targets.size(), k_most_targets); ++i) {
         auto const& target = targets[i];
-        auto& row = rows.emplace_back(1, targets.size() == 1 ? "" : fmt::format("{}", i));
+        auto& row = rows.emplace_back(1, cut_text(target.name, 20));
         for (auto const value : {target.r2, target.mae, target.rmse, target.mean, target.stddev})
             row.push_back(short_number(value));
         for (auto const value : target.quantiles) row.push_back(short_number(value));

@@ -288,6 +288,15 @@ double stored_target(Manifest const& manifest, std::size_t output, double in_uni
     return (in_units - manifest.target_mean[output]) / manifest.target_stddev[output];
 }
 
+std::string output_name(Manifest const& manifest, std::size_t output) {
+    if (!manifest.class_names.empty()) return manifest.class_names[output];
+    auto const* header = manifest.provenance.is_object() ? manifest.provenance.find("header") : nullptr;
+    auto const* labels = header != nullptr && *header == Json(true) ? manifest.provenance.find("label") : nullptr;
+    if (manifest.task != Task::regression || labels == nullptr) return std::to_string(output);
+    if (labels->is_array() && output < labels->array().size()) labels = &labels->array()[output];
+    return labels->is_string() ? labels->string() : std::to_string(output);
+}
+
 double target_in_units(Manifest const& manifest, std::size_t output, double stored) {
     if (manifest.target_mean.empty()) return stored;
     return stored * manifest.target_stddev[output] + manifest.target_mean[output];

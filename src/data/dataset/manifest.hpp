@@ -62,6 +62,9 @@ void write_manifest(std::filesystem::path const& directory, Manifest const& mani
 // What describes a row must agree: the shape, the means, the offsets, the names. Adds a sentence for each that does not.
 void check_rows(Manifest const& manifest, Problems& problems);
 
+// Of a class or a label, or of a target by its column in the source. Unnamed ones: "0", "1", ...
+std::string output_name(Manifest const& manifest, std::size_t output);
+
 // A target of a regression as it is stored, and in the units of the source.
 double stored_target(Manifest const& manifest, std::size_t output, double in_units);
 double target_in_units(Manifest const& manifest, std::size_t output, double stored);

@@ -8,12 +8,14 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <numeric>
 
 #include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "data/dataset/shard_layout.hpp"
 #include "data/dataset/shard_writer.hpp"
 #include "data/dataset/source_rows.hpp"
+#include "experiment/metric.hpp"
 
 namespace hopscotch {
 namespace {
@@ -200,12 +202,26 @@ void DatasetWriter::decide_about_classes() {
         std::size_t without = 0;
         for (std::size_t i = 0; i < counts_[split]->size(); ++i) {
             if ((*counts_[split])[i] > 0 || ++without > k_most_named) continue;
-            auto const name = manifest_.class_names.empty() ? std::to_string(i) : manifest_.class_names[i];
-            text += fmt::format("{}'{}'", text.empty() ? "" : ", ", name);
+            text += fmt::format("{}'{}'", text.empty() ? "" : ", ", output_name(manifest_, i));
         }
         if (without > k_most_named) text += fmt::format(", and {} more", without - k_most_named);
         if (without > 0) decide({fmt::format("no {} row of {} {}", names[split], without == 1 ? "class" : "classes", text)});
     }
+}
+
+// Then the accuracy says little.
+void DatasetWriter::decide_about_the_largest_class() {
+    constexpr double k_nearly_all = 0.9;
+    auto const& counts = manifest_.train_counts;
+    if (manifest_.task != Task::classification || counts.empty()) return;
+    auto const largest = std::ranges::max_element(counts);
+    auto const share = static_cast<double>(*largest) / static_cast<double>(std::reduce(counts.begin(), counts.end()));
+    if (!(share > k_nearly_all)) return;
+    decide(
+        {fmt::format("{:.0f} % of the training rows have the class '{}': a model that always says so has this accuracy; "
+                     "search.metric {}{} tells more",
+                     std::floor(100 * share), output_name(manifest_, static_cast<std::size_t>(largest - counts.begin())),
+                     k_val_f1, manifest_.outputs == 2 ? fmt::format(" or {}", k_val_auc) : "")});
 }
 
 void DatasetWriter::keep_targets() { standardise_ = false; }
@@ -232,7 +248,7 @@ void DatasetWriter::decide_about_lost_targets() {
             decide(
                 {fmt::format("target {}: about {:.2g} % of its different values become equal to another one (float32 has "
                              "24 bits)",
-                             i, 100 * lost)});
+                             output_name(manifest_, i), 100 * lost)});
 }
 
 void DatasetWriter::fill_missing(std::span<std::byte> row) const {
@@ -308,6 +324,7 @@ Manifest DatasetWriter::finish() {
     manifest_.mean = std::move(moments.mean);
     manifest_.stddev = std::move(moments.stddev);
     decide_about_classes();
+    decide_about_the_largest_class();
     decide_about_targets();
     constexpr std::string_view names[] = {"train", "valid", "test"};
     std::array const lists{&manifest_.train, &manifest_.valid, &manifest_.test};

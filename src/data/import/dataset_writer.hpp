@@ -70,6 +70,7 @@ private:
     void fill_missing(std::span<std::byte> row) const;
     void count(std::span<double const> labels);
     void decide_about_classes();
+    void decide_about_the_largest_class();
     void decide_about_targets();
     void decide_about_lost_targets();
     void put_targets(std::byte const* spilled, std::span<float> out);

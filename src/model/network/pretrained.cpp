@@ -59,6 +59,34 @@ std::string listed(std::vector<std::string> const& names) {
                        names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "");
 }
 
+// Patterns of the parameters whose names begin alike: "layer1.*" at depth 1, "layer1.0.*" at depth 2. Short names stand as
+// they are.
+std::vector<std::string> patterns_of(std::vector<ParameterSpec> const& specs, int depth) {
+    std::vector<std::string> out;
+    for (auto const& spec : specs) {
+        auto end = spec.name.find('.');
+        for (int i = 1; i < depth && end != spec.name.npos; ++i) end = spec.name.find('.', end + 1);
+        auto pattern = end == spec.name.npos ? spec.name : spec.name.substr(0, end) + ".*";
+        if (std::ranges::find(out, pattern) == out.end()) out.push_back(std::move(pattern));
+    }
+    return out;
+}
+
+// Shows the patterns of the first depth that tells parameters apart; the nearest may be deeper.
+std::string no_parameter(std::string const& pattern, std::vector<ParameterSpec> const& specs) {
+    constexpr int k_deepest = 8;
+    std::vector<std::string> shown, known;
+    for (int depth = 1; depth <= k_deepest; ++depth) {
+        auto const patterns = patterns_of(specs, depth);
+        if (shown.size() < 2) shown = patterns;
+        if (patterns.size() > 1) known.insert(known.end(), patterns.begin(), patterns.end());
+        if (patterns.size() == specs.size()) break;
+    }
+    auto const near = nearest(pattern, known);
+    return fmt::format("\"{}\" matches no parameter (they are called {}); {}", pattern, listed(shown),
+                       near.empty() ? "choose from these" : fmt::format("did you mean \"{}\"?", near));
+}
+
 struct Matching {
     std::vector<std::string> matched, missing, unexpected, other_shape;
 };
@@ -85,8 +113,7 @@ void check_frozen(ModelConfig const& model, Network& network, std::set<std::stri
     auto const specs = all_parameters(network);
     for (auto const& pattern : model.freeze)
         if (std::none_of(specs.begin(), specs.end(), [&](auto const& spec) { return matches(pattern, spec.name); }))
-            complain(fmt::format("\"{}\" matches no parameter (the first is called \"{}\"); see `hopscotch models {}`",
-                                 pattern, specs.front().name, model.name));
+            complain(no_parameter(pattern, specs));
     auto const frozen = frozen_of(model, specs);
     if (std::find(frozen.begin(), frozen.end(), false) == frozen.end())
         complain("every parameter is frozen (nothing is left to train); freeze fewer");

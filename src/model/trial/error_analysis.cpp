@@ -32,6 +32,14 @@ double quantile(std::vector<float> const& values, double share) {
     return low + (high - low) * (at - static_cast<double>(below));
 }
 
+// Of a share that is the same in all groups of rows, such as 0 or 1: with two more right rows and two more wrong ones
+// (Agresti and Coull 1998). Near 1.4 / rows, so one row more or less is within the noise.
+double error_of_share(double share, std::int64_t rows) {
+    auto const count = static_cast<double>(rows) + 4;
+    auto const near = (share * static_cast<double>(rows) + 2) / count;
+    return std::sqrt(near * (1 - near) / count);
+}
+
 }  // namespace
 
 ErrorAnalysis::ErrorAnalysis(Manifest const& data, TrainConfig const& train, std::string metric)
@@ -116,6 +124,8 @@ double ErrorAnalysis::standard_error() const {
             if (g != left_out) rest.merge(groups_[g]);
         values.push_back(metric.value(rest.scores()));
     }
+    if (std::ranges::count(values, values.front()) == std::ssize(values))  // these values do not show the noise
+        return metric.is_share ? error_of_share(values.front(), rows_) : ValidationScores::none;
     constexpr auto count = static_cast<double>(k_groups);
     auto const mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
     double squares = 0;
@@ -158,7 +168,8 @@ Json ErrorAnalysis::residuals_of(std::size_t target, Evaluation::TargetScores co
     for (auto const share : k_residual_quantiles) quantiles.push_back(rounded(quantile(sorted, share)));
     for (auto const& [answer, predicted] : residuals_[target].sample)
         sample.emplace_back(Json::Array{rounded(answer), rounded(predicted)});
-    return Json::object({{"mae", scores.mae},
+    return Json::object({{"name", output_name(data_, target)},
+                         {"mae", scores.mae},
                          {"rmse", scores.rmse},
                          {"r2", scores.r2},
                          {"mean", mean},

@@ -13,6 +13,7 @@
 
 #include "core/error.hpp"
 #include "data/import/foreign_names.hpp"
+#include "data/import/number_range.hpp"
 
 namespace hopscotch {
 namespace {
@@ -135,15 +136,28 @@ void scan_classes(std::vector<ArrayPart> const& parts, ArrayLabels& out, Next ne
     out.outputs = static_cast<std::int64_t>(out.class_count);
 }
 
+// As one class is none.
+void refuse_constant_targets(ArraySource const& labels, std::vector<NumberRange> const& ranges) {
+    for (std::size_t i = 0; i < ranges.size(); ++i)
+        if (ranges[i].low == ranges[i].high)
+            throw DataError(fmt::format(
+                "{}: element {}: all rows have the same target (there is nothing to learn); choose other --labels",
+                labels.name(), i));
+}
+
 void scan_targets(Task task, std::vector<ArrayPart> const& parts, ArrayLabels& out) {
     std::vector<double> targets;
+    std::vector<NumberRange> ranges(parts.front().labels->row_elements());
     for (auto const& part : parts) {
         RowCursor cursor(*part.labels);
-        for (std::int64_t row = 0; row < part.labels->rows(); ++row)
+        for (std::int64_t row = 0; row < part.labels->rows(); ++row) {
             read_targets(*part.labels, cursor.next(), row, task, targets);
+            for (std::size_t i = 0; i < targets.size(); ++i) ranges[i].see(targets[i]);
+        }
         cursor.finish();
         out.classes.resize(out.classes.size() + static_cast<std::size_t>(part.labels->rows()), 0);
     }
+    if (task == Task::regression) refuse_constant_targets(*parts.front().labels, ranges);
     out.outputs = static_cast<std::int64_t>(parts.front().labels->row_elements());
 }
 

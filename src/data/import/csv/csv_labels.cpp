@@ -138,6 +138,13 @@ double number(CsvColumn const& column, std::string_view cell, CsvReader const& a
     return kind == CellKind::missing ? k_missing : value;
 }
 
+void refuse_constant_targets(ImportCsvOptions const& options, CsvTable const& table) {
+    for (auto const i : table.labels)
+        if (auto const& range = table.types[i].range; range.constant())
+            throw DataError(fmt::format("{}: every row has the target {} in column '{}'; choose another --label",
+                                        options.sources.front().string(), range.low, table.columns[i].name));
+}
+
 }  // namespace
 
 float hashed_category(CsvColumn const& column, std::string_view cell, std::int64_t buckets) {
@@ -161,6 +168,7 @@ void scan_labels(ImportCsvOptions const& options, CsvTable& table) {
     if (table.classes.empty())
         throw DataError(fmt::format("{}: no rows{}; add at least one", options.sources.front().string(),
                                     table.dropped > 0 ? " are left (--missing drop)" : ""));
+    if (options.task == Task::regression) refuse_constant_targets(options, table);
     if (options.task != Task::classification) return;
     auto const& label = table.columns[table.labels[0]].name;
     auto classes = classes_of(labels, label, table.chosen[table.labels[0]].has_value());

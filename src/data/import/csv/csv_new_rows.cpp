@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/json_reader.hpp"
+#include "data/import/csv/csv_delimiter.hpp"
 #include "data/import/csv/csv_reader.hpp"
 #include "data/import/csv/csv_scan.hpp"
 #include "data/import/csv/typed_sources.hpp"
@@ -128,8 +129,9 @@ private:
     NewRows read(std::int64_t most);
     auto by_source(auto const& work) const;
     bool fills() const { return missing_ == MissingValues::mean; }
+    void blame_delimiter(std::vector<std::string> const& first) const;
     void find_by_name(std::vector<std::string> const& names);
-    void find_by_place(Manifest const& trained, std::size_t cells);
+    void find_by_place(Manifest const& trained, std::vector<std::string> const& first);
     void find_id(std::vector<std::string> const& names, std::size_t cells);
     void read_row(Cells const& cells, std::vector<float>& out);
     void read_cell_of(Source const& source, std::string_view cell, std::vector<float>& out);
@@ -140,7 +142,8 @@ private:
 
     CsvNewRowsOptions options_;
     ReadableSources copy_;  // of a pipe, or of a text in another encoding
-    TypedSources text_;     // of Parquet
+    char delimiter_;
+    TypedSources text_;  // of Parquet
     CsvReader reader_;
     MissingValues missing_ = MissingValues::error;
     std::int64_t buckets_ = 0;
@@ -164,8 +167,9 @@ auto CsvNewRows::by_source(auto const& work) const {
 CsvNewRows::CsvNewRows(CsvNewRowsOptions const& options, Manifest const& trained)
     : options_(options),
       copy_({options.source}, text_in(trained.provenance, "encoding"), options.poll),
-      text_(typed(copy_, delimiter_of(trained.provenance), options.poll)),
-      reader_(text_.paths().front(), delimiter_of(trained.provenance), text_.places(0)),
+      delimiter_(options.delimiter.value_or(delimiter_of(trained.provenance))),
+      text_(typed(copy_, delimiter_, options.poll)),
+      reader_(text_.paths().front(), delimiter_, text_.places(0)),
       sources_(columns_of(trained)) {
     auto const& table = trained.provenance;
     if (auto const* buckets = table.find("hash_buckets")) buckets_ = buckets->integer();
@@ -177,7 +181,7 @@ CsvNewRows::CsvNewRows(CsvNewRowsOptions const& options, Manifest const& trained
     std::vector<std::string> const names(first.begin(), first.end());
     cells_ = names.size();
     bool const header = table.at("header").boolean();
-    header ? find_by_name(names) : find_by_place(trained, names.size());
+    header ? find_by_name(names) : find_by_place(trained, names);
     // The column that named the rows at the import, if it is there.
     if (auto const id = text_in(table, "id"); options_.id.empty() && header && std::ranges::find(names, id) != names.end())
         options_.id = id;
@@ -188,6 +192,14 @@ CsvNewRows::CsvNewRows(CsvNewRowsOptions const& options, Manifest const& trained
         text_.require_cells(id_);
     });
     text_.remove_files(), copy_.remove_files();  // reader_ has its text open; a signal later would leave them
+}
+
+// Of a first record in which no column was found.
+void CsvNewRows::blame_delimiter(std::vector<std::string> const& first) const {
+    auto const other = text_.places(0) == CsvPlaces::lines ? other_delimiter({first.begin(), first.end()}, delimiter_) : "";
+    if (other.empty()) return;
+    throw ConfigError(fmt::format("{}: has one column, '{}' (cells are separated by {}); {}", options_.source.string(),
+                                  first.front(), delimiter_ == '\t' ? "tab" : fmt::format("'{}'", delimiter_), other));
 }
 
 void CsvNewRows::find_by_name(std::vector<std::string> const& names) {
@@ -201,6 +213,7 @@ void CsvNewRows::find_by_name(std::vector<std::string> const& names) {
         problems.push_back(fmt::format("has no column '{}' (the model was trained with it){}", column.name,
                                        near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
     }
+    if (std::ranges::all_of(sources_, [](auto const& source) { return source.cell == k_nowhere; })) blame_delimiter(names);
     if (problems.empty()) return;
     auto const more =
         problems.size() > k_most_listed ? fmt::format("\n... and {} more", problems.size() - k_most_listed) : "";
@@ -212,16 +225,19 @@ void CsvNewRows::find_by_name(std::vector<std::string> const& names) {
 }
 
 // With the labels' columns, or without.
-void CsvNewRows::find_by_place(Manifest const& trained, std::size_t cells) {
+void CsvNewRows::find_by_place(Manifest const& trained, std::vector<std::string> const& first) {
+    auto const cells = first.size();
     auto const labels = texts_of(trained.provenance.at("label")).size();
     auto const* dropped = trained.provenance.find("dropped");
     auto const others = labels + (dropped == nullptr ? 0 : dropped->array().size());
     bool const with_labels = cells == sources_.size() + others;
-    if (!with_labels && cells != sources_.size())
+    if (!with_labels && cells != sources_.size()) {
+        blame_delimiter(first);
         throw ConfigError(
             fmt::format("{}: has {} columns (the model was trained with {}, and {} of labels{}, without a header); "
                         "remove the others",
                         options_.source.string(), cells, sources_.size(), labels, others > labels ? " or dropped" : ""));
+    }
     constexpr std::string_view prefix = "column ";
     for (std::size_t i = 0; i < sources_.size(); ++i) {
         auto const& name = sources_[i].column.name;

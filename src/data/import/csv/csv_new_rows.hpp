@@ -15,8 +15,9 @@ struct CsvNewRowsOptions {
     std::string id;  // column to copy through, by name, else by index from 0; empty: the record's number
     // Of cells and of whole columns: error or mean. None: cells as at the import (drop: error), columns error.
     std::optional<MissingValues> missing;
-    bool unseen_as_none = false;  // a category that the training data did not have is none, else an error
-    std::function<void()> poll;   // may be empty; called now and then while rows are opened; what it throws ends that
+    bool unseen_as_none = false;      // a category that the training data did not have is none, else an error
+    std::function<void()> poll;       // may be empty; called now and then while rows are opened; what it throws ends that
+    std::optional<char> delimiter{};  // none: as at the import
 };
 
 // Columns are found by name, in any order; others are ignored. Without a header they are found by place. Throws ConfigError

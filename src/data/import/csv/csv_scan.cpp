@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "core/error.hpp"
+#include "data/import/csv/csv_delimiter.hpp"
 
 namespace hopscotch {
 namespace {
@@ -91,12 +92,17 @@ private:
 };
 
 std::string one_column(ImportCsvOptions const& options, std::string const& first) {
-    constexpr std::string_view others = ";\t|";
-    auto const found = first.find_first_of(others);
-    auto const cure = found == first.npos    ? "separate the cells by commas, or choose --delimiter"
-                      : first[found] == '\t' ? "choose --delimiter tab"
-                                             : fmt::format("choose --delimiter '{}'", first[found]);
-    return fmt::format("{}: only one column (a row needs features and a label); {}", options.sources.front().string(), cure);
+    auto const other = other_delimiter({first}, options.delimiter);
+    return fmt::format("{}: only one column (a row needs features and a label); {}", options.sources.front().string(),
+                       other.empty() ? "separate the cells by commas, or choose --delimiter" : other);
+}
+
+[[noreturn]] void throw_ragged(ImportCsvOptions const& options, std::string const& place, std::size_t cells,
+                               std::vector<std::string> const& first) {
+    auto const other = other_delimiter({first.begin(), first.end()}, options.delimiter);
+    throw DataError(fmt::format("{}: {} cells (the first record of {} has {}); {}", place, cells,
+                                options.sources.front().string(), first.size(),
+                                other.empty() ? "add or remove cells" : other));
 }
 
 // By name, else by index; nowhere: beyond the columns.
@@ -151,9 +157,7 @@ void for_each_record(ImportCsvOptions const& options, bool header,
         Cells cells;
         for (bool at_start = true; reader.next(cells); at_start = false) {
             if (first.empty()) first.assign(cells.begin(), cells.end());
-            if (cells.size() != first.size())
-                throw DataError(fmt::format("{}: {} cells (the first record of {} has {}); add or remove cells",
-                                            reader.place(), cells.size(), options.sources.front().string(), first.size()));
+            if (cells.size() != first.size()) throw_ragged(options, reader.place(), cells.size(), first);
             if (!at_start || !header)
                 visit(reader, cells);
             else if (!std::equal(cells.begin(), cells.end(), first.begin()))
