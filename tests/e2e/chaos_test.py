@@ -22,6 +22,7 @@ OF_MPI = {"end.finalize"}  # survivors_test
 OF_GROUPS = {"group.look", "group.unit"}  # resume_test, groups_test
 OF_FILES = {"resume.checkpoint"}  # resume_test
 OF_POLICIES = {"hop.visit"}  # policies_test
+OF_ORDERS = {"order.record"}  # ctl_test
 OF_VIEWS = {
     "report.append",
     "report.rename",
@@ -69,6 +70,7 @@ class Faults(Disturbed):
         self.succeed("--quiet", "--trainers", "2")
         expected, runs = self.outcome("quiet"), 0
         elsewhere = OF_IMPORT | OF_SIGNALS | OF_SPILLING | OF_MPI | OF_GROUPS | OF_FILES | OF_POLICIES | OF_TRIALS | OF_VIEWS
+        elsewhere |= OF_ORDERS
         if LONG:
             elsewhere |= OF_RESUMED_RUNS
         kinds = {point: kinds_at(point)[n % len(kinds_at(point))] for n, point in enumerate(sorted(points() - elsewhere))}

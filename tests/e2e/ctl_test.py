@@ -363,6 +363,21 @@ class Decided(Ctl):
         if code == 0:  # else it had gone on already
             self.assertEqual(self.summary()["trials"][paused]["epochs"], 30)
 
+    def test_an_order_outlives_its_job(self):
+        self.write(live())
+        process = self.start(
+            *("run", "e.json", "--quiet", "--trainers", "2"), env={"HOPSCOTCH_FAULT": "order.record:1:kill"}
+        )
+        self.wait_for_event(process)
+        self.post(kind="stop", trial=1)
+        process.communicate()
+        self.assertEqual((process.returncode, self.orders()), (-signal.SIGKILL, ["stop"]))
+        process = self.start("run", "e.json", "--quiet", "--resume", "--trainers", "2")
+        self.wait_for(lambda: self.ended(1), "the end of trial 1", process)
+        self.do("finish")
+        self.finished(process)
+        self.assertEqual(self.statuses()[1], ("stopped", "stopped by a user"))
+
 
 class Late(Ctl):
     """Orders that come while rank 0 is far behind its trainers, or that a job finds when it goes on with a run."""
