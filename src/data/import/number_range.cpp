@@ -14,11 +14,6 @@ constexpr double k_exact = 0x1p24;         // float32 holds every integer up to 
 constexpr double k_small_spread = 0x1p-8;  // of fractions, beside their size: 16 of 24 bits are left
 constexpr std::size_t k_most_sampled = 1024;
 
-// std::floor is a call of the mathematical library, for each of some billion cells.
-bool is_integer(double value) {
-    return !(std::abs(value) < 0x1p53) || static_cast<double>(static_cast<std::int64_t>(value)) == value;
-}
-
 // Whether this rounded value is in the sample.
 bool sampled(std::uint32_t bits, std::uint32_t mask) {
     constexpr std::uint32_t k_odd = 0x9e3779b1;  // spreads the low bits over the word
@@ -28,12 +23,6 @@ bool sampled(std::uint32_t bits, std::uint32_t mask) {
 std::uint32_t rounded_bits(double exact) { return std::bit_cast<std::uint32_t>(static_cast<float>(exact)); }
 
 }  // namespace
-
-void NumberRange::see(double value) {
-    low = std::min(low, value);
-    high = std::max(high, value);
-    integers = integers && is_integer(value);
-}
 
 double NumberRange::offset() const {
     if (empty() || !std::isfinite(low) || !std::isfinite(high)) return 0;

@@ -3,6 +3,7 @@
 // not.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -17,7 +18,13 @@ struct NumberRange {
     double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
     bool integers = true;  // every one, so far
 
-    void see(double value);
+    // Inline, and without std::floor, which is a call: there may be billions of cells.
+    void see(double value) {
+        low = std::min(low, value);
+        high = std::max(high, value);
+        integers =
+            integers && (!(std::abs(value) < 0x1p53) || static_cast<double>(static_cast<std::int64_t>(value)) == value);
+    }
     bool empty() const { return low > high; }
     bool constant() const { return low == high && high - 1 < high; }  // integers beyond 2^53 look equal
 
