@@ -64,6 +64,17 @@ std::string read_beginning(std::filesystem::path const& path, std::uintmax_t byt
     return text;
 }
 
+std::string read_whole_lines(std::filesystem::path const& path) {
+    require_file(path);
+    auto in = opened(path);
+    std::string text;
+    std::size_t lines = 0;  // bytes
+    while (text.size() - lines <= k_longest_line && append_piece(in, path, text))
+        if (auto const end = text.rfind('\n'); end != text.npos) lines = end + 1;
+    text.resize(lines);
+    return text;
+}
+
 LineReader::LineReader(std::filesystem::path path) : path_(std::move(path)) {
     require_file(path_);
     in_ = opened(path_);

@@ -23,6 +23,10 @@ std::string read_whole(std::filesystem::path const& path, ReadFrom from = ReadFr
 // At most so many bytes from the beginning of a file, as they are. Throws DataError.
 std::string read_beginning(std::filesystem::path const& path, std::uintmax_t bytes);
 
+// The lines of a text file up to the last line end, as they are: behind it stands a torn line, or the zeros that a power cut
+// leaves (without limit: they take no memory). Throws DataError as read_whole.
+std::string read_whole_lines(std::filesystem::path const& path);
+
 // The lines of a text file, one after another: memory for the longest line, which is at most 16 MiB. What has no line end
 // is no line yet: a torn one, or the zeros that a power cut leaves behind the last line.
 class LineReader {

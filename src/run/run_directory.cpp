@@ -136,22 +136,11 @@ void remove_unfinished(fs::path const& run_dir) {
             if (path.extension() == ".tmp") fs::remove(path, ignored);
 }
 
-// What stands behind the last whole line is torn, zeros, or no log at all.
-std::string whole_lines(fs::path const& log) {
-    LineReader lines(log);
-    try {
-        while (lines.next()) {
-        }
-    } catch (DataError const&) {  // a line without end
-    }
-    return read_beginning(log, lines.bytes_of_lines());
-}
-
 void renew(fs::path const& path, std::uintmax_t known_bytes) {
     auto const journal = path / "journal.jsonl";
     write_atomically(journal, read_beginning(journal, known_bytes));  // behind it: a torn line, or zeros
     auto const log = path / "server_log.jsonl";  // goes on, too: under another name it may be somebody else's file
-    if (fs::exists(log)) write_atomically(log, whole_lines(log));
+    if (fs::exists(log)) write_atomically(log, read_whole_lines(log));
     for (auto const* name : {"metrics.jsonl", "trace.json", "summary.json", "trials.csv"}) fs::remove(path / name);
     remove_unfinished(path);
 }

@@ -11,6 +11,14 @@ namespace run_meter_test {
 
 constexpr int k_shards = 4;
 
+Experiment const& experiment() {
+    static auto const read = [] {
+        Problems problems("test");
+        return read_experiment(R"({"data": {"path": "d"}, "model": {"name": "mlp"}})", {}, problems);
+    }();
+    return read;
+}
+
 // Two trials of three epochs; the first one has trained one.
 std::vector<TrialView> two_trials() {
     std::vector<TrialView> out(2);
@@ -25,9 +33,7 @@ std::vector<TrialView> two_trials() {
 }
 
 TEST(RunMeter, WhatAnEarlierJobTrainedInALapThatGoesOnIsNotOfThisOne) {
-    Problems problems("test");
-    auto const experiment = read_experiment(R"({"data": {"path": "d"}, "model": {"name": "mlp"}})", {}, problems);
-    RunMeter meter(experiment, k_shards);
+    RunMeter meter(experiment(), k_shards);
     auto trials = two_trials();
     // The second trial goes on behind two of its four units.
     std::map<TrialId, double> const units{{TrialId(1), 2}};
@@ -44,9 +50,7 @@ TEST(RunMeter, WhatAnEarlierJobTrainedInALapThatGoesOnIsNotOfThisOne) {
 
 // The times of trials are known from earlier laps. What the file of a slow trial holds is not counted at the mean time.
 TEST(RunMeter, WhatAnEarlierJobTrainedCountsAtTheTimeOfItsTrial) {
-    Problems problems("test");
-    auto const experiment = read_experiment(R"({"data": {"path": "d"}, "model": {"name": "mlp"}})", {}, problems);
-    RunMeter meter(experiment, k_shards);
+    RunMeter meter(experiment(), k_shards);
     auto trials = two_trials();
     trials[1].unit_cost = 3;
     for (std::size_t t = 0; t < trials.size(); ++t) {
@@ -65,9 +69,7 @@ TEST(RunMeter, WhatAnEarlierJobTrainedCountsAtTheTimeOfItsTrial) {
 
 // The trainers have trained all units, and the last laps have not ended.
 TEST(RunMeter, ATrialThatHasNotEndedHasSomethingLeft) {
-    Problems problems("test");
-    auto const experiment = read_experiment(R"({"data": {"path": "d"}, "model": {"name": "mlp"}})", {}, problems);
-    RunMeter meter(experiment, k_shards);
+    RunMeter meter(experiment(), k_shards);
     auto trials = two_trials();
     meter.begin(trials, {});
     auto const all = meter.work(trials, 5 * k_shards * 2, 0);
@@ -79,9 +81,7 @@ TEST(RunMeter, ATrialThatHasNotEndedHasSomethingLeft) {
 
 // The trainers take the largest trials first. A count of units would say that a tenth of the work is done.
 TEST(RunMeter, UnitsOfLargeTrialsCountForMore) {
-    Problems problems("test");
-    auto const experiment = read_experiment(R"({"data": {"path": "d"}, "model": {"name": "mlp"}})", {}, problems);
-    RunMeter meter(experiment, k_shards);
+    RunMeter meter(experiment(), k_shards);
     auto trials = two_trials();
     trials[0].epochs_done = 0;
     trials[1].unit_cost = 18;

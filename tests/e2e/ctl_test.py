@@ -313,7 +313,7 @@ class Decided(Ctl):
     def test_the_best_lap_came_after_a_stop(self):
         """A lap that was under way at a stop may become the best one. A job that was killed before it wrote best/ has left
         no file of its end, so the lap is trained again."""
-        run = {"dir": "out", "device": "cpu", "checkpoint_every_s": 1000}
+        run = {"dir": "out", "device": "cpu", "checkpoint_every_s": 1000, "silence_s": RUN_LIMIT_S}
         train = {"epochs": 30, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.01}}
         search = {"procedure": "grid", "metric": "val_loss"}
         self.write(
@@ -414,7 +414,13 @@ class Late(Ctl):
         """Rank 0 stands still while its trainer goes on: what it asks for then is gone, and that lap is trained again."""
         train = {"epochs": 150, "batch_size": 16, "optimizer": {"name": "sgd", "lr": 0.1}}
         # Rank 0 waits deadline_s for a state that is gone.
-        run = {"dir": "out", "device": "cpu", "checkpoint_every_s": 1000, "deadline_s": 2 * SILENCE_S}
+        run = {
+            "dir": "out",
+            "device": "cpu",
+            "checkpoint_every_s": 1000,
+            "deadline_s": 2 * SILENCE_S,
+            "silence_s": RUN_LIMIT_S,
+        }
         self.write(experiment(train=train, space={"train.optimizer.lr": [0.1]}, run=run))
         # Rank 0 stops when it has heard of 54 laps, its trainer far behind them: on a busy machine rank 0 is many laps late,
         # and what a trainer has not sent when it stops does not come.

@@ -136,13 +136,11 @@ void scan_classes(std::vector<ArrayPart> const& parts, ArrayLabels& out, Next ne
     out.outputs = static_cast<std::int64_t>(out.class_count);
 }
 
-// As one class is none.
+// As one class is none. Single ones may be: the corners of pictures that are targets.
 void refuse_constant_targets(ArraySource const& labels, std::vector<NumberRange> const& ranges) {
-    for (std::size_t i = 0; i < ranges.size(); ++i)
-        if (ranges[i].low == ranges[i].high)
-            throw DataError(fmt::format(
-                "{}: element {}: all rows have the same target (there is nothing to learn); choose other --labels",
-                labels.name(), i));
+    if (std::ranges::all_of(ranges, [](auto const& range) { return range.low == range.high; }))
+        throw DataError(fmt::format("{}: all rows have the same target (there is nothing to learn); choose other --labels",
+                                    labels.name()));
 }
 
 void scan_targets(Task task, std::vector<ArrayPart> const& parts, ArrayLabels& out) {

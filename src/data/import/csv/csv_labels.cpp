@@ -138,11 +138,13 @@ double number(CsvColumn const& column, std::string_view cell, CsvReader const& a
     return kind == CellKind::missing ? k_missing : value;
 }
 
+// One among several is told, and trains to nothing.
 void refuse_constant_targets(ImportCsvOptions const& options, CsvTable const& table) {
-    for (auto const i : table.labels)
-        if (auto const& range = table.types[i].range; range.constant())
-            throw DataError(fmt::format("{}: every row has the target {} in column '{}'; choose another --label",
-                                        options.sources.front().string(), range.low, table.columns[i].name));
+    auto const constant = [&](std::size_t column) { return table.types[column].range.constant(); };
+    if (!std::ranges::all_of(table.labels, constant)) return;
+    auto const first = table.labels.front();
+    throw DataError(fmt::format("{}: every row has the target {} in column '{}'; choose another --label",
+                                options.sources.front().string(), table.types[first].range.low, table.columns[first].name));
 }
 
 }  // namespace

@@ -2,99 +2,26 @@
 #include "data/import/csv/csv_new_rows.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <map>
 
 #include "core/error.hpp"
-#include "core/hash.hpp"
 #include "core/json_reader.hpp"
 #include "data/import/csv/csv_delimiter.hpp"
 #include "data/import/csv/csv_reader.hpp"
 #include "data/import/csv/csv_scan.hpp"
+#include "data/import/csv/csv_trained_columns.hpp"
 #include "data/import/csv/typed_sources.hpp"
 #include "data/import/readable_sources.hpp"
 
 namespace hopscotch {
 namespace {
 
-constexpr std::size_t k_nowhere = std::numeric_limits<std::size_t>::max();
 constexpr std::size_t k_most_listed = 20;  // kinds of bad cells
-
-// A column of the training table, and where it is now.
-struct Source {
-    CsvColumn column;
-    std::size_t cell = k_nowhere;
-    float mean = 0;  // of the training rows
-};
-
-std::vector<std::string> texts_of(Json const& list) {
-    std::vector<std::string> out;
-    if (list.is_string()) return {list.string()};
-    for (auto const& text : list.array()) out.push_back(text.string());
-    return out;
-}
-
-// "colour=blue", "colour=red": the names that the import gave to the categories of a column.
-bool begins_with_categories(std::vector<std::string> const& features, std::size_t at, CsvColumn const& column) {
-    if (at + column.categories.size() > features.size()) return false;
-    for (std::size_t i = 0; i < column.categories.size(); ++i)
-        if (features[at + i] != column.name + "=" + column.categories[i]) return false;
-    return true;
-}
-
-bool is_date(Json const& table, std::string const& column) {
-    auto const* dates = table.find("dates");
-    return dates != nullptr && std::ranges::find(dates->array(), Json(column)) != dates->array().end();
-}
-
-std::string text_in(Json const& table, std::string_view key) {
-    auto const* text = table.find(key);
-    return text == nullptr ? "" : text->string();
-}
-
-char delimiter_of(Json const& table) {
-    auto const text = text_in(table, "delimiter");
-    return text.empty() ? ',' : text.front();
-}
-
-std::vector<Source> columns_of(Manifest const& trained) {
-    auto const features = texts_of(trained.provenance.at("features"));
-    std::vector<CsvColumn> one_hot;
-    for (auto const& [name, texts, place] : trained.provenance.at("categories").object())
-        one_hot.push_back({name, ColumnKind::one_hot, 0, texts_of(texts), 0});
-    auto const size = static_cast<std::size_t>(trained.row_size());
-    bool const offsets = trained.feature_offset.empty() || trained.feature_offset.size() == size;
-    if (!offsets || features.size() != size || trained.mean.empty() || size % trained.mean.size() != 0)
-        throw DataError(
-            fmt::format("best/model.json: {} columns (rows have {} numbers); it was changed", features.size(), size));
-    std::vector<Source> out;
-    for (std::size_t at = 0; at < features.size();) {
-        auto const found =
-            std::ranges::find_if(one_hot, [&](auto const& each) { return begins_with_categories(features, at, each); });
-        Source source;
-        if (found != one_hot.end() && !found->categories.empty()) {
-            source.column = *found;
-        } else {
-            bool const hashed = trained.categories.size() == size && trained.categories[at] > 0;
-            source.column.name = features[at];
-            source.column.kind = hashed                                      ? ColumnKind::hashed
-                                 : is_date(trained.provenance, features[at]) ? ColumnKind::date
-                                                                             : ColumnKind::number;
-            source.column.offset = trained.feature_offset.empty() ? 0 : trained.feature_offset[at];
-            source.column.hash_seed = xxh3(std::as_bytes(std::span(source.column.name)));
-            source.mean = static_cast<float>(trained.mean[at / (size / trained.mean.size())]);
-        }
-        at += std::max<std::size_t>(1, source.column.categories.size());
-        out.push_back(std::move(source));
-    }
-    return out;
-}
 
 // Errors name the source, and not the copy of it.
 TypedSources typed(ReadableSources const& copy, char delimiter, std::function<void()> const& poll) {
@@ -134,10 +61,10 @@ private:
     void find_by_place(Manifest const& trained, std::vector<std::string> const& first);
     void find_id(std::vector<std::string> const& names, std::size_t cells);
     void read_row(Cells const& cells, std::vector<float>& out);
-    void read_cell_of(Source const& source, std::string_view cell, std::vector<float>& out);
-    float number(Source const& source, std::string_view cell);
-    void read_one_hot(Source const& source, std::string_view cell, std::vector<float>& out);
-    void add_missing(Source const& source);
+    void read_cell_of(TrainedColumn const& source, std::string_view cell, std::vector<float>& out);
+    float number(TrainedColumn const& source, std::string_view cell);
+    void read_one_hot(TrainedColumn const& source, std::string_view cell, std::vector<float>& out);
+    void add_missing(TrainedColumn const& source);
     void refuse() const;
 
     CsvNewRowsOptions options_;
@@ -147,7 +74,7 @@ private:
     CsvReader reader_;
     MissingValues missing_ = MissingValues::error;
     std::int64_t buckets_ = 0;
-    std::vector<Source> sources_;
+    std::vector<TrainedColumn> sources_;
     std::size_t cells_ = 0, id_ = k_nowhere;
     std::string id_name_ = "row";
     std::vector<std::string> held_;                                // the first record of a file without a header
@@ -264,11 +191,11 @@ void CsvNewRows::find_id(std::vector<std::string> const& names, std::size_t cell
     }
 }
 
-void CsvNewRows::add_missing(Source const& source) {
+void CsvNewRows::add_missing(TrainedColumn const& source) {
     if (!fills() && source.column.kind != ColumnKind::hashed) missing_cells_[source.column.name].add(reader_);
 }
 
-float CsvNewRows::number(Source const& source, std::string_view cell) {
+float CsvNewRows::number(TrainedColumn const& source, std::string_view cell) {
     double value = 0;
     auto const kind = read_value(source.column, cell, value);
     if (kind == CellKind::missing) {
@@ -281,7 +208,7 @@ float CsvNewRows::number(Source const& source, std::string_view cell) {
 }
 
 // A value of the training rows counts before a word for nothing: an older import may have had "NULL" as a category.
-void CsvNewRows::read_one_hot(Source const& source, std::string_view cell, std::vector<float>& out) {
+void CsvNewRows::read_one_hot(TrainedColumn const& source, std::string_view cell, std::vector<float>& out) {
     auto const& categories = source.column.categories;
     auto const at = out.size();
     out.resize(at + categories.size(), 0.0F);
@@ -295,7 +222,7 @@ void CsvNewRows::read_one_hot(Source const& source, std::string_view cell, std::
         unseen_[{source.column.name, unseen_.size() < k_most_listed ? std::string(cell) : "other values"}].add(reader_);
 }
 
-void CsvNewRows::read_cell_of(Source const& source, std::string_view cell, std::vector<float>& out) {
+void CsvNewRows::read_cell_of(TrainedColumn const& source, std::string_view cell, std::vector<float>& out) {
     switch (source.column.kind) {
         case ColumnKind::label:
         case ColumnKind::dropped: break;
