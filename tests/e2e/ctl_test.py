@@ -324,7 +324,7 @@ class Decided(Ctl):
         # The trainer stops for the order after nine laps. Rank 0 acts on it when the trainer has ended fifteen.
         ahead = self.cwd / "ahead"
         fault = {
-            "HOPSCOTCH_FAULT": "lap.done:9:stop:1,lap.done:14:stop:1,order.record:1:hold:0,summary.append:1:kill:0",
+            "HOPSCOTCH_FAULT": "lap.done:9:stop:1,lap.done:14:stop:1,order.record:1:hold:0,end.best:1:kill:0",
             "HOPSCOTCH_FAULT_HOLD_S": str(RUN_LIMIT_S),
             "HOPSCOTCH_FAULT_HOLD_UNTIL": str(ahead),
         }
@@ -340,6 +340,7 @@ class Decided(Ctl):
         os.kill(trainer, signal.SIGCONT)
         self.end_of(process)
         self.assertNotEqual(process.returncode, 0)
+        self.assertFalse((self.cwd / "out/best/model.json").exists())
         (end,) = self.ended(0)
         best = max(lap["epoch"] for lap in self.laps())
         self.assertGreater(best, end["epochs"], "the last laps came after the end")

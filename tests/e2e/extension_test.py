@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs that get more trials with --resume --set search.trials. Without a rule: as if all had been there from the start."""
 
+import json
 import signal
 import unittest
 
@@ -56,6 +57,20 @@ class Extension(Disturbed):
         )
         code, out, err = self.run_hopscotch("replay", "out")
         self.assertEqual((code, err), (0, ""), out)
+
+    def test_a_best_model_that_is_lost_is_trained_again(self):
+        self.write(few())
+        self.succeed("--quiet", "--trainers", "2")
+        model, about = self.cwd / "out/best/model.safetensors", self.cwd / "out/best/model.json"
+        expected = model.read_bytes()
+        other = json.dumps({**strict_json(about.read_text()), "state_hash": "0123456789abcdef"})
+        for damage in (model.unlink, lambda: about.write_text(other)):
+            trials = len(self.summary()["trials"]) + 1
+            damage()
+            self.extend(trials, "--quiet")
+            self.assertEqual(self.summary()["best_trial"], 2)
+            self.assertEqual(model.read_bytes(), expected)
+            self.assertNotEqual(about.read_text(), other)
 
     def test_a_search_that_learns_trains_no_old_trial_again(self):
         """It hears of the old laps again only when new trials have come as far, since all had been in flight at once."""
