@@ -64,7 +64,8 @@ class Extension(Disturbed):
         model, about = self.cwd / "out/best/model.safetensors", self.cwd / "out/best/model.json"
         expected = model.read_bytes()
         other = json.dumps({**strict_json(about.read_text()), "state_hash": "0123456789abcdef"})
-        for damage in (model.unlink, lambda: about.write_text(other)):
+        flipped = expected[:-1] + bytes([expected[-1] ^ 1])
+        for damage in (model.unlink, lambda: about.write_text(other), lambda: model.write_bytes(flipped)):
             trials = len(self.summary()["trials"]) + 1
             damage()
             self.extend(trials, "--quiet")

@@ -184,6 +184,26 @@ class Predict(Case):
             said = f"out/best/model.json: model: {problem} (not written by this hopscotch?)"
             self.refuse(said, "predict", "out", "digits", "--out", "p.csv")
 
+    def test_a_flipped_bit_of_the_weights(self):
+        weights = self.cwd / "out/best/model.safetensors"
+        whole = weights.read_bytes()
+        weights.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+        self.refuse(
+            "out/best/model.safetensors: is not the file that model.json describes (its content differs); restore it, "
+            "or delete out/best (predict then trains the model again)",
+            *("predict", "out", "digits", "--out", "p.csv"),
+        )
+        shutil.rmtree(weights.parent)
+        code, out, err = self.predict("--split", "valid")
+        self.assertEqual(code, 0, err)
+        self.check(self.best(1), self.rows(), out)
+
+    def test_runs_of_earlier_versions_have_no_hash_of_the_weights(self):
+        path = self.cwd / "out/best/model.json"
+        best = strict_json(path.read_text())
+        path.write_text(json.dumps({key: value for key, value in best.items() if key != "weights_xxh64"}))
+        self.assertEqual(self.predict()[0], 0)
+
     def test_no_rows_of_that_split(self):
         for file in (self.cwd / "digits").glob("test-*"):
             file.unlink()

@@ -10,6 +10,7 @@
 #include "app/commands/best_so_far.hpp"
 #include "app/commands/train_again.hpp"
 #include "app/common/run_code.hpp"
+#include "app/job/kept_best.hpp"
 #include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
@@ -120,6 +121,15 @@ std::optional<std::filesystem::path> stored_weights(std::filesystem::path const&
     return std::filesystem::exists(own / "model.safetensors") ? std::optional(own) : std::nullopt;
 }
 
+void require_its_weights(std::filesystem::path const& folder) {
+    auto const file = folder / "model.json";
+    if (!has_its_weights(folder, parse_json_or_throw(read_whole(file), file.string())))
+        throw DataError(
+            fmt::format("{}: is not the file that model.json describes (its content differs); restore it, or "
+                        "delete {} (predict then trains the model again)",
+                        (folder / "model.safetensors").string(), folder.string()));
+}
+
 // Each output has weights of its own. Whoever wrote model.json must not make this program ask for more memory.
 void require_weights_for(Manifest const& data, std::filesystem::path const& run_dir) {
     std::error_code none;
@@ -174,6 +184,7 @@ TrainedTrial trained_trial(TrialChoice const& choice, Workspace& workspace,
     require_allowed(if_allowed(choice.allow_code), code_of(choice, out.config, experiment, journal), choice.run_dir);
     out.manifest.train = {{"", 1, 0}};
     if (auto const weights = finished ? stored_weights(run_dir, trial, best.trial) : std::nullopt) {
+        require_its_weights(*weights);
         out.config.model.init_from = (*weights / "model.safetensors").string();
         out.config.model.init_mode = InitFrom::strict;
         out.config.model.freeze.clear();

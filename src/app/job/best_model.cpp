@@ -3,6 +3,7 @@
 
 #include "app/job/prepare.hpp"
 #include "core/durable_file.hpp"
+#include "core/file.hpp"
 #include "core/hash.hpp"
 #include "experiment/reader.hpp"
 #include "model/feed/workspace.hpp"
@@ -53,8 +54,10 @@ void write_best_model(PreparedRun const& prepared, std::filesystem::path const& 
                                {"state_hash_of", "the whole state after that epoch"},
                                {"state_hash", to_hex(state_hash(best.state, model.state->layout()))}});
     if (best.test != nullptr) about["test"] = test_to_json(*best.test);
-    model.state->save((folder / "model.safetensors").string(),
+    auto const weights = folder / "model.safetensors";
+    model.state->save(weights.string(),
                       Json::object({{"format", "pt"}, {"hopscotch_trial", std::to_string(best.trial.id.value)}}));
+    about["weights_xxh64"] = to_hex(hash_file(weights));
     write_atomically(folder / "model.json", about.dump(2) + "\n");
 }
 

@@ -33,7 +33,8 @@ std::optional<Kept> kept_in(std::filesystem::path const& folder, Journal const& 
             return record.id() == lap && record.outcome == Outcome::finished && record.end_hash == hash && hash != 0;
         });
         auto const* test = about.find("test");
-        return known ? std::optional(Kept{lap, test == nullptr ? Json() : *test}) : std::nullopt;
+        return known && has_its_weights(folder, about) ? std::optional(Kept{lap, test == nullptr ? Json() : *test})
+                                                       : std::nullopt;
     } catch (Error const&) {
         return {};
     }
@@ -53,6 +54,11 @@ Json errors_of(LapId const& lap, std::filesystem::path const& file) {
 }
 
 }  // namespace
+
+bool has_its_weights(std::filesystem::path const& folder, Json const& about) {
+    auto const* recorded = about.find("weights_xxh64");
+    return recorded == nullptr || to_hex(hash_file(folder / "model.safetensors")) == recorded->string();
+}
 
 KeptBest read_kept_best(std::filesystem::path const& run_dir, Journal const& journal) {
     KeptBest out;
