@@ -244,6 +244,13 @@ Json to_json(Assignment const& assignment) {
     return Json(std::move(out));
 }
 
+Assignment configuration_of(Assignment const& assignment) {
+    Assignment out;
+    for (auto const& entry : assignment)
+        if (entry.first != k_repeat_entry && entry.first != k_fold_entry) out.push_back(entry);
+    return out;
+}
+
 Assignment assignment_from_json(Json const& object) {
     Assignment out;
     for (auto const& member : object.object()) out.emplace_back(member.key, member.value);

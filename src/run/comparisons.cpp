@@ -10,6 +10,7 @@
 #include "experiment/measures.hpp"
 #include "experiment/metric.hpp"
 #include "experiment/procedures.hpp"
+#include "experiment/reader.hpp"
 #include "experiment/space.hpp"
 #include "run/leaderboard.hpp"
 #include "run/summary.hpp"
@@ -75,13 +76,6 @@ std::vector<AblationRow> ablation_of(Summary const& summary, Experiment const& e
         if (auto const result = result_of(summary, i); result && whole) row.difference = *result - *whole;
         out.push_back(std::move(row));
     }
-    return out;
-}
-
-Assignment configuration_of(Assignment const& assignment) {
-    Assignment out;
-    for (auto const& entry : assignment)
-        if (entry.first != k_repeat_entry && entry.first != k_fold_entry) out.push_back(entry);
     return out;
 }
 

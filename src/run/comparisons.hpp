@@ -27,9 +27,6 @@ std::optional<ParetoFront> pareto_of(Summary const& summary, SearchConfig const&
 // Empty for other procedures than ablation. The metric of a trial's best epoch, or the mean of a group.
 std::vector<AblationRow> ablation_of(Summary const& summary, Experiment const& experiment);
 
-// The assignment without search.repeat and search.fold.
-Assignment configuration_of(Assignment const& assignment);
-
 // Tables; empty if there is none.
 std::string pareto_text(Summary const& summary);
 std::string ablation_text(Summary const& summary);

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "core/json.hpp"
-#include "schedule/director.hpp"
 #include "schedule/lap.hpp"
+#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "core/json.hpp"
-#include "schedule/director.hpp"
 #include "schedule/lap.hpp"
+#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "run/comparisons.hpp"
+#include "experiment/reader.hpp"
 #include "run/second_place.hpp"
 
 namespace hopscotch {

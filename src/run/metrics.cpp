@@ -57,14 +57,6 @@ Json test_to_json(Metrics const& test) {
     return out;
 }
 
-void MetricsFile::append(TrialId trial, Metrics const& metrics, double wall_s) {
-    Json line = Json::object({{"trial", trial.value}});
-    auto rest = to_json(metrics);  // named: a range-for does not keep a temporary's parts alive
-    for (auto& member : rest.object()) line[member.key] = std::move(member.value);
-    line["wall_s"] = wall_s;
-    file_.append(line.dump() + "\n");
-}
-
 double end_unix_s(LapRecord const& record) {
     return std::max(record.valid_start_unix_s + record.valid_seconds, totals_of(record).end_unix_s);
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics of a lap, computed from its sums, and metrics.jsonl with a line for each trial and epoch.
+// The metrics of a lap, computed from its sums.
 // A number that does not exist (no validation rows, a lap that diverged) is NaN here and null in every file.
 #pragma once
-#include <filesystem>
 #include <string_view>
 #include <vector>
 
-#include "core/durable_file.hpp"
 #include "core/json.hpp"
 #include "experiment/metric.hpp"
 #include "schedule/lap.hpp"
@@ -37,17 +35,6 @@ Json to_json(Metrics const& metrics);
 
 // Of the test rows: {"epoch", "loss", "accuracy" ..., "rows"}. Nothing of this is about training.
 Json test_to_json(Metrics const& test);
-
-// metrics.jsonl: `trial` and the keys above and `wall_s`, the seconds from the run's start to the lap's end.
-class MetricsFile {
-public:
-    explicit MetricsFile(std::filesystem::path const& path) : file_(path) {}
-    void append(TrialId trial, Metrics const& metrics, double wall_s);
-    void try_again() { file_.try_again(); }
-
-private:
-    DispensableFile file_;
-};
 
 // When the lap's last unit or validation ended.
 double end_unix_s(LapRecord const& record);

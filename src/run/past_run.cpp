@@ -6,12 +6,10 @@
 #include <limits>
 #include <map>
 
-#include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "experiment/reader.hpp"
-#include "run/journal.hpp"
-#include "run/run_directory.hpp"
+#include "run/recorded_run.hpp"
 #include "schedule/lap_metric.hpp"
 #include "schedule/trial_end.hpp"
 
@@ -19,15 +17,6 @@ namespace hopscotch {
 namespace {
 
 constexpr double k_failed = std::numeric_limits<double>::infinity();
-
-Experiment experiment_of(RunFacts const& facts, std::filesystem::path const& directory) {
-    Problems problems((directory / "experiment.json").string());
-    auto out = read_experiment(facts.experiment.dump(), {}, problems);
-    if (!problems.empty())
-        throw DataError(
-            fmt::format("{}: is an experiment that this version cannot read:\n{}", directory.string(), problems.text()));
-    return out;
-}
 
 // Those that came to an end of their own: not with the run, from which --resume takes them up again.
 std::map<TrialId, PastTrial::Progress> progress_of(Journal const& journal) {
@@ -84,12 +73,10 @@ PastTrial past_trial(Json const& json) {
 
 }  // namespace
 
-PastRun read_past_run(std::filesystem::path const& directory, std::string const& metric, Mode mode) {
-    auto const facts = read_run_facts(directory);
-    auto const journal = read_journal(directory / "journal.jsonl");
-    auto const experiment = experiment_of(facts, directory);
+std::vector<PastTrial> past_trials(RecordedRun const& run, std::string const& metric, Mode mode) {
+    auto const& journal = run.journal;
     auto const progress = progress_of(journal);
-    auto const losses = losses_of(experiment, journal.assignments);
+    auto const losses = losses_of(run.experiment, journal.assignments);
     std::map<TrialId, PastTrial> trials;
     bool finished = false, measured = false;
     for (auto const& lap : journal.laps) {
@@ -108,25 +95,9 @@ PastRun read_past_run(std::filesystem::path const& directory, std::string const&
         trial.progress = ended ? PastTrial::Progress::ended : PastTrial::Progress::cut_off;
     }
     if (finished && !measured)
-        throw DataError(
-            fmt::format("{}: has no {} (its search.metric was {})", directory.string(), metric, experiment.search.metric));
-    return {without_copies(std::move(trials), static_cast<std::size_t>(experiment.search.copies())), facts.dataset_hash};
-}
-
-PastCosts read_past_costs(std::filesystem::path const& directory) {
-    PastCosts out;
-    out.facts = read_run_facts(directory);
-    out.experiment = experiment_of(out.facts, directory);
-    auto const journal = read_journal(directory / "journal.jsonl");
-    for (auto const& lap : journal.laps) {
-        if (lap.outcome != Outcome::finished) continue;
-        auto const units = totals_of(lap);
-        auto& cost = out.trials[lap.trial];
-        cost.units += units.count;
-        cost.seconds += units.seconds + validation_s_of(lap);
-    }
-    for (auto& [trial, cost] : out.trials) cost.assignment = journal.assignments.at(trial);
-    return out;
+        throw DataError(fmt::format("{}: has no {} (its search.metric was {})", run.directory.string(), metric,
+                                    run.experiment.search.metric));
+    return without_copies(std::move(trials), static_cast<std::size_t>(run.experiment.search.copies()));
 }
 
 Json to_json(std::vector<PastTrial> const& past) {

@@ -9,10 +9,12 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/ids.hpp"
+#include "core/log.hpp"
 #include "experiment/procedures.hpp"
 #include "run/journal_writer.hpp"
-#include "run/progress.hpp"
+#include "run/metrics_file.hpp"
 #include "run/server_log.hpp"
+#include "run/summary.hpp"
 #include "run/trace.hpp"
 #include "run/trial_events.hpp"
 
@@ -32,7 +34,7 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
       facts_(facts),
       experiment_(experiment),
       journal_(std::make_unique<JournalWriter>(directory.file("journal.jsonl"), [this](Json const& line) { show(line); })),
-      metrics_(directory.file("metrics.jsonl")),
+      metrics_(std::make_unique<MetricsFile>(directory.file("metrics.jsonl"))),
       trace_(std::make_unique<TraceWriter>(directory.file("trace.json"), facts.hosts, facts.start_unix_s,
                                            experiment.strategy.group_size)),
       tally_(experiment.search.metric, experiment.search.mode, facts.trainers(),
@@ -167,7 +169,7 @@ Metrics Recorder::lap_done(LapRecord const& record, TrialView const& trial) {
 // trial goes on.
 void Recorder::append_metrics(LapRecord const& record, Metrics const& metrics, Assignment const& assignment) {
     if (record.outcome == Outcome::stopped || !told_.insert({record.trial, record.epoch}).second) return;
-    metrics_.append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);
+    metrics_->append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);
     if (events_) events_->lap_done(record, metrics, assignment);
 }
 
@@ -190,10 +192,16 @@ void Recorder::had_ended(TrialEnd const& end) {
     shelf_.trial_ended(end.trial, after_end(end.status));
 }
 
-std::optional<BestSoFar> Recorder::best() const {
-    auto const trial = tally_.best_trial();
-    if (!trial) return std::nullopt;
-    return BestSoFar{*trial, metric_value(*tally_.of(*trial).best, tally_.metric())};
+void Recorder::complete(Summary const& summary) {
+    trace_->close();
+    metrics_->try_again();
+    if (table_is_written_) return;
+    try {
+        write_atomically(directory_ / "trials.csv", trials_csv(summary));
+        table_is_written_ = true;
+    } catch (std::exception const& error) {
+        if (!std::exchange(told_of_table_, true)) log_warning(fmt::format("no table of the trials: {}", error.what()));
+    }
 }
 
 }  // namespace hopscotch

@@ -17,39 +17,25 @@
 #include <string>
 #include <vector>
 
-#include "core/histogram.hpp"
+#include "core/durable_file.hpp"
 #include "core/ids.hpp"
 #include "experiment/config.hpp"
-#include "experiment/measures.hpp"
 #include "run/checkpoint_shelf.hpp"
 #include "run/journal.hpp"
 #include "run/metrics.hpp"
 #include "run/run_directory.hpp"
-#include "run/summary.hpp"
 #include "run/tally.hpp"
 
 namespace hopscotch {
 
 class JournalWriter;
+class MetricsFile;
 class TraceWriter;
 class TrialEvents;
 struct BestSoFar;
-
-// The facts about the end of a run that only the caller knows.
-struct RunEnd {
-    RunStatus status = RunStatus::finished;
-    std::string reason;                    // interrupted, failed: why
-    std::optional<Metrics> test;           // Summary::test
-    std::optional<double> standard_error;  // Summary::standard_error
-    double wall_s = 0, setup_s = 0;
-    ByteCounts bytes;
-    std::vector<ByteCounts> bytes_by_rank;
-    std::int64_t storage_bytes = 0, staged_bytes = 0, weight_bytes = 0, spilled_bytes = 0;  // as in Summary
-    std::vector<std::int64_t> peak_rss_bytes;                                               // by rank
-    Histogram hop_s;                       // of every hop that was measured; may be empty
-    std::map<TrialId, Measures> measures;  // of trials, where search.pareto asks for them
-    bool synthetic = false;                // ZooEntry::synthetic of the model
-};
+struct RunEnd;
+struct Summary;
+struct TrialView;
 
 class Recorder {
 public:
@@ -112,7 +98,7 @@ private:
     RunFacts facts_;
     Experiment experiment_;
     std::unique_ptr<JournalWriter> journal_;
-    MetricsFile metrics_;
+    std::unique_ptr<MetricsFile> metrics_;
     std::unique_ptr<TraceWriter> trace_;
     std::unique_ptr<TrialEvents> events_;  // null: not wanted
     Tally tally_;

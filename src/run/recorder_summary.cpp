@@ -10,8 +10,9 @@
 #include "experiment/strategy_traits.hpp"
 #include "run/comparisons.hpp"
 #include "run/journal_writer.hpp"
+#include "run/progress.hpp"
 #include "run/recorder.hpp"
-#include "run/trace.hpp"
+#include "run/run_end.hpp"
 #include "run/trial_events.hpp"
 
 namespace hopscotch {
@@ -54,6 +55,12 @@ void add_tally(Summary& out, Tally const& tally) {
 }
 
 }  // namespace
+
+std::optional<BestSoFar> Recorder::best() const {
+    auto const trial = tally_.best_trial();
+    if (!trial) return std::nullopt;
+    return BestSoFar{*trial, metric_value(*tally_.of(*trial).best, tally_.metric())};
+}
 
 Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& trials) const {
     Summary out;
@@ -107,18 +114,6 @@ Summary Recorder::finish(RunEnd const& end, std::vector<TrialView> const& trials
     complete(summary);
     write_summary(directory_ / "summary.json", summary);  // the last one: it says that the others are there
     return summary;
-}
-
-void Recorder::complete(Summary const& summary) {
-    trace_->close();
-    metrics_.try_again();
-    if (table_is_written_) return;
-    try {
-        write_atomically(directory_ / "trials.csv", trials_csv(summary));
-        table_is_written_ = true;
-    } catch (std::exception const& error) {
-        if (!std::exchange(told_of_table_, true)) log_warning(fmt::format("no table of the trials: {}", error.what()));
-    }
 }
 
 }  // namespace hopscotch

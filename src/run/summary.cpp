@@ -7,7 +7,6 @@
 #include "core/hash.hpp"
 #include "experiment/metric.hpp"
 #include "experiment/reader.hpp"
-#include "run/comparisons.hpp"
 
 namespace hopscotch {
 namespace {

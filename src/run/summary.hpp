@@ -12,7 +12,7 @@
 #include "run/checkpoint.hpp"
 #include "run/journal.hpp"
 #include "run/tally.hpp"
-#include "schedule/director.hpp"
+#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 

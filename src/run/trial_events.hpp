@@ -9,7 +9,7 @@
 
 #include "experiment/assignment.hpp"
 #include "run/metrics.hpp"
-#include "schedule/director.hpp"
+#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include "schedule/director.hpp"
+#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 

@@ -30,6 +30,7 @@
 #include "strategy/common/worker.hpp"
 #include "strategy/common/worker_resources.hpp"
 #include "strategy/strategy_table.hpp"
+#include "strategy/trainer/free_memory.hpp"
 #include "strategy/trainer/gpu_watch.hpp"
 #include "strategy/trainer/state_store.hpp"
 

@@ -8,7 +8,6 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/ids.hpp"
-#include "core/line_fit.hpp"
 #include "core/log.hpp"
 #include "core/unique_handle.hpp"
 
@@ -61,19 +60,6 @@ TEST(Ids, CompareHashAndDefault) {
     EXPECT_EQ(ShardId(std::size_t{3}), ShardId(3));
     EXPECT_EQ((std::unordered_set<TrialId>{TrialId(1), TrialId(1), TrialId(2)}.size()), 2U);
     static_assert(!std::is_convertible_v<TrainerId, Rank> && !std::is_convertible_v<int, TrialId>);
-}
-
-// By hand: (1, 3), (2, 5) and, of weight 2, (4, 6) have means 11/4 and 5, and the slope 8/9.
-TEST(LineFit, IsTheWeightedLeastSquares) {
-    LineFit fit;
-    fit.add(1, 3, 1);
-    EXPECT_EQ(fit.slope(), std::nullopt);  // of one point
-    fit.add(2, 5, 1);
-    EXPECT_NEAR(fit.slope().value(), 2, 1e-12);
-    fit.add(4, 6, 2);
-    EXPECT_NEAR(fit.mean_x(), 11. / 4, 1e-12);
-    EXPECT_NEAR(fit.mean_y(), 5, 1e-12);
-    EXPECT_NEAR(fit.slope().value(), 8. / 9, 1e-12);
 }
 
 // Vectors of the xxHash project.

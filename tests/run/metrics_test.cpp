@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "experiment/metric.hpp"
+#include "run/metrics_file.hpp"
 #include "run/records.hpp"
 #include "run/tally.hpp"
 

@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "run/journal.hpp"
 #include "run/journal_writer.hpp"
+#include "run/recorded_run.hpp"
 #include "run/records.hpp"
 #include "run/run_directory.hpp"
 
@@ -69,7 +70,7 @@ std::filesystem::path a_run(Scratch const& scratch) {
 
 std::string refusal(std::filesystem::path const& directory, std::string const& metric) {
     try {
-        read_past_run(directory, metric, Mode::max);
+        past_trials(read_run(directory), metric, Mode::max);
     } catch (DataError const& error) {
         return error.what();
     }
@@ -89,17 +90,18 @@ void expect_the_run(std::vector<PastTrial> const& trials) {
 
 TEST(PastRun, IsReadAndWrittenAndReadAgain) {
     Scratch scratch;
-    auto const run = read_past_run(a_run(scratch), "val_accuracy", Mode::max);
-    EXPECT_EQ(run.dataset_hash, "abc");
-    expect_the_run(run.trials);
-    std::ofstream(scratch / "start_from.json") << to_json(run.trials).dump();
+    auto const run = read_run(a_run(scratch));
+    EXPECT_EQ(run.facts.dataset_hash, "abc");
+    auto const trials = past_trials(run, "val_accuracy", Mode::max);
+    expect_the_run(trials);
+    std::ofstream(scratch / "start_from.json") << to_json(trials).dump();
     expect_the_run(read_past_trials(scratch / "start_from.json"));
 }
 
 TEST(PastRun, AnotherMetricOfTheSameRun) {
     Scratch scratch;
-    auto const run = read_past_run(a_run(scratch), "val_loss", Mode::min);
-    EXPECT_EQ(run.trials.at(0).losses, (std::vector{0.5, 0.5}));
+    auto const trials = past_trials(read_run(a_run(scratch)), "val_loss", Mode::min);
+    EXPECT_EQ(trials.at(0).losses, (std::vector{0.5, 0.5}));
 }
 
 TEST(PastRun, WhatCannotBeUsedIsRefused) {

@@ -2,6 +2,7 @@
 // What a whole run leaves behind, from hand-made records.
 #include "run/recorder.hpp"
 #include "run/progress.hpp"
+#include "run/run_end.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/trainer/state_store.hpp"
 #include "comm/buffer_pool.hpp"
+#include "strategy/trainer/free_memory.hpp"
 #include "strategy/trainer/spill_file.hpp"
 
 #include <gtest/gtest.h>

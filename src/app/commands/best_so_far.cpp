@@ -11,7 +11,7 @@
 #include "experiment/reader.hpp"
 #include "run/checkpoint.hpp"
 #include "run/metrics.hpp"
-#include "run/run_directory.hpp"
+#include "run/recorded_run.hpp"
 
 namespace hopscotch {
 namespace {
@@ -23,7 +23,7 @@ LapRecord const* record_of(Journal const& journal, LapId const& lap) {
 }
 
 // The name of its file, while the run goes on for a moment only: the job deletes files that it does not need any more.
-std::optional<std::filesystem::path> file_of(RunSoFar const& run, LapId const& lap) {
+std::optional<std::filesystem::path> file_of(RecordedRun const& run, LapId const& lap) {
     auto const* record = record_of(run.journal, lap);
     if (record == nullptr || record->end_hash == 0) return {};
     std::error_code none;
@@ -44,7 +44,7 @@ std::optional<std::filesystem::path> file_of(RunSoFar const& run, LapId const& l
 
 }  // namespace
 
-std::optional<LapId> best_lap(RunSoFar const& run, std::optional<TrialId> trial, bool with_file) {
+std::optional<LapId> best_lap(RecordedRun const& run, std::optional<TrialId> trial, bool with_file) {
     auto const& search = run.experiment.search;
     std::optional<LapId> best;
     double best_value = 0;
@@ -62,7 +62,7 @@ std::optional<LapId> best_lap(RunSoFar const& run, std::optional<TrialId> trial,
     return best;
 }
 
-std::optional<Buffer> state_in_checkpoint(RunSoFar const& run, LapId const& lap, BufferPool& pool) {
+std::optional<Buffer> state_in_checkpoint(RecordedRun const& run, LapId const& lap, BufferPool& pool) {
     auto const path = file_of(run, lap);
     if (!path) return {};
     try {
@@ -75,7 +75,7 @@ std::optional<Buffer> state_in_checkpoint(RunSoFar const& run, LapId const& lap,
     }
 }
 
-Manifest data_of(RunSoFar const& run) {
+Manifest data_of(RecordedRun const& run) {
     auto const& path = run.experiment.data.path;
     auto out = read_manifest(path);
     if (to_hex(dataset_hash(out)) != run.facts.dataset_hash)

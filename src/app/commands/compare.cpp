@@ -50,7 +50,9 @@ std::vector<ComparedRun> read_runs(std::vector<std::string> const& dirs) {
 
 // The base of the comparison stands first, also in the table: the mop run, or else the first run.
 void base_first(std::vector<ComparedRun>& runs) {
-    auto const hops = [](auto const& run) { return strategy_traits(run.strategy()).training == Training::hopping; };
+    auto const hops = [](auto const& run) {
+        return strategy_traits(run.recorded.facts.strategy).training == Training::hopping;
+    };
     auto const mop = std::ranges::find_if(runs, hops);
     if (mop != runs.end()) std::rotate(runs.begin(), mop, mop + 1);
 }

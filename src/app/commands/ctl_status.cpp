@@ -11,10 +11,8 @@
 #include "core/error.hpp"
 #include "core/log.hpp"
 #include "experiment/metric.hpp"
-#include "experiment/reader.hpp"
-#include "run/journal.hpp"
 #include "run/leaderboard.hpp"
-#include "run/run_directory.hpp"
+#include "run/recorded_run.hpp"
 #include "run/run_view.hpp"
 #include "run/tally.hpp"
 #include "run/trial_states.hpp"
@@ -25,13 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t k_last_decisions = 8;
-
-Experiment experiment_in(fs::path const& run_dir) {
-    Problems problems((run_dir / "experiment.json").string());
-    auto out = read_experiment(read_run_facts(run_dir).experiment.dump(), {}, problems);
-    problems.throw_if_any();
-    return out;
-}
 
 std::map<std::string, int> trials_by_status(Journal const& journal) {
     std::map<std::string, int> out;
@@ -93,18 +84,18 @@ std::string silence_text(double silent_s) {
 }
 
 int print_status(fs::path const& run_dir) {
-    auto const experiment = experiment_in(run_dir);
-    auto const journal = read_journal(run_dir / "journal.jsonl");
+    auto const run = read_run(run_dir);
+    auto const& journal = run.journal;
     auto view = view_in(run_dir);
     if (view && !journal.status.empty()) view->end(journal.status);  // the job writes its last view behind the journal
-    fmt::print("{}: {}\nstatus    {}\n", printable(experiment.name), run_dir.string(), state_of(journal, view));
+    fmt::print("{}: {}\nstatus    {}\n", printable(run.experiment.name), run_dir.string(), state_of(journal, view));
     if (view) print_progress(*view);
     fmt::print("jobs      {}\n", journal.incarnation);
     std::string trials;
     for (auto const& [name, count] : trials_by_status(journal))
         trials += fmt::format("{}{} {}", trials.empty() ? "" : ", ", count, name);
     fmt::print("trials    {}\nepochs    {}\n", trials.empty() ? "none has begun" : trials, journal.laps.size());
-    print_best(experiment, journal);
+    print_best(run.experiment, journal);
     for (auto const& order : journal.orders)
         fmt::print("ordered   {}{} ({})\n", name_of(order.kind),
                    order.trial.value < 0 ? "" : fmt::format(" trial {}", order.trial.value), order.why);

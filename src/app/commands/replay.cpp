@@ -21,9 +21,8 @@
 #include "core/hash.hpp"
 #include "core/json_reader.hpp"
 #include "data/dataset/manifest.hpp"
-#include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "run/run_directory.hpp"
+#include "run/recorded_run.hpp"
 #include "run/server_log.hpp"
 #include "strategy/parameter_server/server_replay.hpp"
 #include "strategy/strategy_table.hpp"
@@ -39,40 +38,40 @@ struct ReplayOptions {
 
 constexpr int k_most_threads = 1024;
 
-void require_bits(std::filesystem::path const& run_dir) {
-    if (read_run_facts(run_dir).approximate)
+void require_bits(RecordedRun const& run) {
+    if (run.facts.approximate)
         throw ConfigError(
             fmt::format("{}: there are no bits to verify (it was trained on a GPU with run.deterministic false, where each "
                         "training differs by rounding); train with run.deterministic true to get runs that replay",
-                        run_dir.string()));
+                        run.directory.string()));
 }
 
 // Otherwise a replaced file would be reported as a difference of states.
-void require_files(std::filesystem::path const& run_dir) {
-    for (auto const& [path, hash] : read_run_facts(run_dir).files)
+void require_files(RecordedRun const& run) {
+    for (auto const& [path, hash] : run.facts.files)
         if (hash_file(path) != hash)
             throw ConfigError(
                 fmt::format("{}: is not the file that the run was trained with (its content differs); restore it", path));
 }
 
 // Each trainer of the run becomes a thread, and looks up the owner of each shard.
-OwnerTable recorded_owners(std::filesystem::path const& run_dir, Experiment const& experiment) {
-    auto owners = read_run_facts(run_dir).owners;
-    auto const shards = read_manifest(experiment.data.path).train.size();
+OwnerTable recorded_owners(RecordedRun const& run) {
+    auto const& owners = run.facts.owners;
+    auto const shards = read_manifest(run.experiment.data.path).train.size();
     if (owners.owner.size() != shards)
         throw DataError(
             fmt::format("{}: 'owners' names the owners of {} shards (the dataset has {}); is it another dataset?",
-                        (run_dir / "experiment.json").string(), owners.owner.size(), shards));
+                        (run.directory / "experiment.json").string(), owners.owner.size(), shards));
     if (owners.trainers > k_most_threads)
         throw ConfigError(fmt::format("{}: a run of {} trainers cannot be replayed in one process (at most {} can)",
-                                      run_dir.string(), owners.trainers, k_most_threads));
+                                      run.directory.string(), owners.trainers, k_most_threads));
     return owners;
 }
 
 // Groups of mop have the same bits, however many they are: one will do.
-OwnerTable replay_owners(std::filesystem::path const& run_dir, Experiment const& experiment) {
-    auto const owners = recorded_owners(run_dir, experiment);
-    int const size = experiment.strategy.group_size;
+OwnerTable replay_owners(RecordedRun const& run) {
+    auto const owners = recorded_owners(run);
+    int const size = run.experiment.strategy.group_size;
     if (size == 1) return owners;
     return with_members(make_owners(static_cast<int>(owners.owner.size()) / size, 1, 1), size, size);
 }
@@ -89,15 +88,14 @@ int tell(std::vector<std::string> const& differences, std::size_t trials, std::s
 }
 
 // Asynchronous parameter servers: one process that follows the order in which gradients came (server_log.jsonl).
-ReplayedLaps replay_servers(std::filesystem::path const& run_dir, Experiment const& experiment, Journal const& journal,
-                            std::set<TrialId> const& trials) {
-    auto const file = run_dir / "server_log.jsonl";
+ReplayedLaps replay_servers(RecordedRun const& run, std::set<TrialId> const& trials) {
+    auto const file = run.directory / "server_log.jsonl";
     auto const log = read_server_log(file);
-    auto const owners = recorded_owners(run_dir, experiment);
+    auto const owners = recorded_owners(run);
     ReplayedLaps out;
     for (auto const trial : trials) {
-        ServerReplay replay(experiment, owners);
-        for (auto const& recorded : journal.laps) {
+        ServerReplay replay(run.experiment, owners);
+        for (auto const& recorded : run.journal.laps) {
             if (recorded.trial != trial || recorded.outcome != Outcome::finished) continue;
             auto const parts = log.find({trial, recorded.epoch});
             if (parts == log.end())
@@ -106,7 +104,7 @@ ReplayedLaps replay_servers(std::filesystem::path const& run_dir, Experiment con
             Lap lap;
             lap.trial = trial;
             lap.epoch = recorded.epoch;
-            lap.assignment = journal.assignments.at(trial);
+            lap.assignment = run.journal.assignments.at(trial);
             auto const hash = replay.train(lap, parts->second, recorded);
             ++out.laps;
             if (hash == recorded.state_hash) continue;
@@ -116,18 +114,6 @@ ReplayedLaps replay_servers(std::filesystem::path const& run_dir, Experiment con
         }
     }
     return out;
-}
-
-Experiment recorded_experiment(std::filesystem::path const& run_dir, RunCode code) {
-    auto const path = run_dir / "experiment.json";
-    if (!std::filesystem::exists(path))
-        throw ConfigError(fmt::format("{}: not a run directory (it has no experiment.json)", run_dir.string()));
-    Problems problems(path.string());
-    auto document = read_run_facts(run_dir).experiment;
-    take_out_risky_keys(code, document);
-    auto experiment = read_experiment(document.dump(), {}, problems);
-    problems.throw_if_any();
-    return experiment;
 }
 
 std::set<TrialId> wanted_trials(ReplayOptions const& options, Journal const& journal) {
@@ -145,25 +131,22 @@ std::set<TrialId> wanted_trials(ReplayOptions const& options, Journal const& jou
 }
 
 int replay_command(ReplayOptions const& options) {
-    std::filesystem::path const run_dir = options.run_dir;
-    auto const experiment = recorded_experiment(run_dir, if_allowed(options.allow_code));
-    require_bits(run_dir);
-    auto const journal = read_journal(run_dir / "journal.jsonl");
-    require_allowed(if_allowed(options.allow_code), code_files(experiment, journal), options.run_dir);
-    require_files(run_dir);
-    auto const wanted = wanted_trials(options, journal);
-    if (has_server_log(experiment.strategy)) {
-        auto const replayed = replay_servers(run_dir, experiment, journal, wanted);
+    auto const run = read_run(options.run_dir);
+    require_bits(run);
+    require_allowed(if_allowed(options.allow_code), code_files(run.experiment, run.journal), options.run_dir);
+    require_files(run);
+    auto const wanted = wanted_trials(options, run.journal);
+    if (has_server_log(run.experiment.strategy)) {
+        auto const replayed = replay_servers(run, wanted);
         return tell(replayed.differences, wanted.size(), fmt::format("{} laps", replayed.laps), options.run_dir);
     }
-    if (trains_together(experiment.strategy)) {
+    if (trains_together(run.experiment.strategy)) {
         auto const replayed =
-            replay_together(experiment, journal, replay_owners(run_dir, experiment), with_sources(journal, wanted));
+            replay_together(run.experiment, run.journal, replay_owners(run), with_sources(run.journal, wanted));
         return tell(replayed.differences, wanted.size(), fmt::format("{} laps", replayed.laps), options.run_dir);
     }
     auto const pool = std::make_shared<BufferPool>();
-    auto const replayed =
-        train_again(experiment, {journal, UnitReader(run_dir)}, wanted, *pool, [](LapId const&, ByteView) { return true; });
+    auto const replayed = train_again(run, wanted, *pool, [](LapId const&, ByteView) { return true; });
     return tell(replayed.differences, wanted.size(), fmt::format("{} units", replayed.units), options.run_dir);
 }
 

@@ -9,6 +9,8 @@
 #include "comm/buffer_pool.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "run/recorded_run.hpp"
+#include "run/unit_file.hpp"
 #include "strategy/common/journey.hpp"
 #include "strategy/trainer/trial_runner.hpp"
 
@@ -34,9 +36,10 @@ void replay_lap(TrialRunner& runner, LapRecord const& recorded, Lap const& lap, 
 }
 
 // Laps of these trials in the order of their ends: a clone begins with a state that is known by then.
-Verdicts replay_trials(TrialRunner& runner, Recorded& run, std::set<TrialId> const& trials, BufferPool& pool,
+Verdicts replay_trials(TrialRunner& runner, RecordedRun const& run, std::set<TrialId> const& trials, BufferPool& pool,
                        AfterLap const& after_lap) {
     auto const& journal = run.journal;
+    UnitReader units(run.directory);
     Verdicts verdicts;
     auto const released = released_laps(journal);
     std::map<TrialId, Buffer> states;
@@ -64,7 +67,7 @@ Verdicts replay_trials(TrialRunner& runner, Recorded& run, std::set<TrialId> con
             state = copy(source);
         }
         if (!state) state = runner.initial_state(lap, pool);
-        replay_lap(runner, run.units.with_units(recorded), lap, state.bytes(), verdicts);
+        replay_lap(runner, units.with_units(recorded), lap, state.bytes(), verdicts);
         if (auto const wanted = sources.find(id); wanted != sources.end()) wanted->second = copy(state);
         if (!after_lap(id, state.bytes())) break;
     }
@@ -83,12 +86,11 @@ std::set<TrialId> with_sources(Journal const& journal, std::set<TrialId> trials)
     return trials;
 }
 
-Verdicts train_again(Experiment const& experiment, Recorded run, std::set<TrialId> const& wanted, BufferPool& pool,
-                     AfterLap const& after_lap) {
+Verdicts train_again(RecordedRun const& run, std::set<TrialId> const& wanted, BufferPool& pool, AfterLap const& after_lap) {
     auto const& journal = run.journal;
     std::vector<ShardId> shards;
-    for (std::size_t s = 0; s < read_manifest(experiment.data.path).train.size(); ++s) shards.emplace_back(s);
-    TrialRunner runner(experiment, shards, {TrainerId(0)});
+    for (std::size_t s = 0; s < read_manifest(run.experiment.data.path).train.size(); ++s) shards.emplace_back(s);
+    TrialRunner runner(run.experiment, shards, {TrainerId(0)});
     bool const clones = std::ranges::any_of(journal.released, [](Lap const& lap) { return lap.clone_of.has_value(); });
     std::vector<std::set<TrialId>> groups;
     if (clones)

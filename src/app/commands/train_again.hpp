@@ -10,18 +10,13 @@
 
 #include "core/byte_view.hpp"
 #include "core/ids.hpp"
-#include "experiment/config.hpp"
-#include "run/journal.hpp"
-#include "run/unit_file.hpp"
+#include "schedule/lap.hpp"
 
 namespace hopscotch {
 
 class BufferPool;
-
-struct Recorded {
-    Journal journal;
-    UnitReader units;
-};
+struct Journal;
+struct RecordedRun;
 
 struct Verdicts {
     std::int64_t units = 0;
@@ -36,7 +31,6 @@ using AfterLap = std::function<bool(LapId const&, ByteView state)>;
 
 // Trains the laps of these trials in the order of their ends. Of trials with clones, the sources too. Throws DataError if
 // the journal is damaged.
-Verdicts train_again(Experiment const& experiment, Recorded run, std::set<TrialId> const& wanted, BufferPool& pool,
-                     AfterLap const& after_lap);
+Verdicts train_again(RecordedRun const& run, std::set<TrialId> const& wanted, BufferPool& pool, AfterLap const& after_lap);
 
 }  // namespace hopscotch

@@ -18,7 +18,7 @@
 #include "experiment/reader.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/trial/trial_state.hpp"
-#include "run/run_directory.hpp"
+#include "run/recorded_run.hpp"
 
 namespace hopscotch {
 namespace {
@@ -67,7 +67,7 @@ Best read_best(std::filesystem::path const& file) {
 }
 
 // The state at the end of a trial's best epoch: from a checkpoint, or trained again, compared with the journal on the way.
-Buffer state_of(RunSoFar const& run, LapId const& best, BufferPool& pool) {
+Buffer state_of(RecordedRun const& run, LapId const& best, BufferPool& pool) {
     if (auto kept = state_in_checkpoint(run, best, pool)) return std::move(*kept);
     if (trains_together(run.experiment.strategy))
         throw ConfigError(fmt::format(
@@ -77,27 +77,25 @@ Buffer state_of(RunSoFar const& run, LapId const& best, BufferPool& pool) {
     fmt::print(stderr, "the weights of trial {} are not stored: training it again, {}\n", best.trial.value,
                counted(best.epoch + 1, "epoch"));
     Buffer out;
-    Recorded recorded{run.journal, UnitReader(run.directory)};
-    auto const verdicts =
-        train_again(run.experiment, std::move(recorded), {best.trial}, pool, [&](LapId const& lap, ByteView state) {
-            if (lap != best) return true;
-            out = pool.acquire(state.size());
-            std::ranges::copy(state, out.bytes().begin());
-            return false;
-        });
+    auto const verdicts = train_again(run, {best.trial}, pool, [&](LapId const& lap, ByteView state) {
+        if (lap != best) return true;
+        out = pool.acquire(state.size());
+        std::ranges::copy(state, out.bytes().begin());
+        return false;
+    });
     if (!verdicts.differences.empty())
         throw Error(fmt::format("trial {} came out different ({}); see hopscotch replay", best.trial.value,
                                 verdicts.differences.front()));
     return out;
 }
 
-LapId best_lap_of(RunSoFar const& run, TrialId trial) {
+LapId best_lap_of(RecordedRun const& run, TrialId trial) {
     if (auto const lap = best_lap(run, trial)) return *lap;
     throw ConfigError(fmt::format("trial {} finished no epoch; there is nothing to predict with", trial.value));
 }
 
 // Without best/: the run goes on, or a signal, a limit or a crash ended it.
-Best best_so_far(RunSoFar const& run, std::optional<int> trial) {
+Best best_so_far(RecordedRun const& run, std::optional<int> trial) {
     auto const wanted = trial ? std::optional(TrialId(*trial)) : std::nullopt;
     auto lap = best_lap(run, wanted);
     bool const together = trains_together(run.experiment.strategy);
@@ -142,19 +140,9 @@ void require_weights_for(Manifest const& data, std::filesystem::path const& run_
 }
 
 // If the user says so, of all trials: one that is trained again may go on from another.
-std::set<std::string> code_of(TrialChoice const& choice, TrialConfig const& config, Experiment const& experiment,
-                              Journal const& journal) {
-    if (choice.allow_code) return code_files(experiment, journal);
+std::set<std::string> code_of(TrialChoice const& choice, TrialConfig const& config, RecordedRun const& run) {
+    if (choice.allow_code) return code_files(run.experiment, run.journal);
     return config.model.file.empty() ? std::set<std::string>() : std::set{config.model.file};
-}
-
-RunFacts facts_for(TrialChoice const& choice) {
-    std::filesystem::path const run_dir = choice.run_dir;
-    if (!std::filesystem::exists(run_dir / "experiment.json"))
-        throw ConfigError(fmt::format("{}: not a run directory (it has no experiment.json)", run_dir.string()));
-    auto facts = read_run_facts(run_dir);
-    take_out_risky_keys(if_allowed(choice.allow_code), facts.experiment);
-    return facts;
 }
 
 }  // namespace
@@ -162,12 +150,8 @@ RunFacts facts_for(TrialChoice const& choice) {
 TrainedTrial trained_trial(TrialChoice const& choice, Workspace& workspace,
                            std::function<void(Manifest const&)> const& check) {
     std::filesystem::path const run_dir = choice.run_dir;
-    auto const facts = facts_for(choice);
-    Problems problems((run_dir / "experiment.json").string());
-    auto const experiment = read_experiment(facts.experiment.dump(), {}, problems);
-    problems.throw_if_any();
-    auto const journal = read_journal(run_dir / "journal.jsonl");
-    RunSoFar const run{run_dir, experiment, facts, journal};
+    auto const run = read_run(run_dir);
+    auto const& journal = run.journal;
     if (choice.trial && !journal.assignments.contains(TrialId(*choice.trial)))
         throw ConfigError(fmt::format("{}: there is no trial {} in this run", run_dir.string(), *choice.trial));
     auto const best_file = run_dir / "best" / "model.json";
@@ -180,8 +164,8 @@ TrainedTrial trained_trial(TrialChoice const& choice, Workspace& workspace,
     check(best.data);
     if (finished) require_weights_for(best.data, run_dir);
     out.manifest = std::move(best.data);
-    out.config = resolve(experiment, journal.assignments.at(trial), "experiment.json");
-    require_allowed(if_allowed(choice.allow_code), code_of(choice, out.config, experiment, journal), choice.run_dir);
+    out.config = resolve(run.experiment, journal.assignments.at(trial), "experiment.json");
+    require_allowed(if_allowed(choice.allow_code), code_of(choice, out.config, run), choice.run_dir);
     out.manifest.train = {{"", 1, 0}};
     if (auto const weights = finished ? stored_weights(run_dir, trial, best.trial) : std::nullopt) {
         require_its_weights(*weights);

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include "core/error.hpp"
-#include "core/json.hpp"
 #include "experiment/reader.hpp"
 #include "model/own/trusted_code.hpp"
 #include "run/journal.hpp"
@@ -34,19 +33,6 @@ void require_allowed(RunCode code, std::set<std::string> files, std::string cons
         fmt::format("{}: this command would execute the code in {} (the run directory names it as model.file, and "
                     "docs/security.md says why that matters); if you trust it, add --allow-code",
                     run_dir, fmt::join(files, " and ")));
-}
-
-std::vector<std::string> take_out_risky_keys(RunCode code, Json& document) {
-    std::vector<std::string> out;
-    if (code == RunCode::allowed) return out;
-    std::pair<std::string, std::string> const risky[] = {{"run", "on_end"}, {"run", "spill"}, {"data", "stage"}};
-    for (auto const& [section, key] : risky) {
-        auto const* found = document.find(section);
-        if (found == nullptr || found->find(key) == nullptr) continue;
-        std::erase_if(document[section].object(), [&](auto const& member) { return member.key == key; });
-        out.push_back(section + "." + key);
-    }
-    return out;
 }
 
 }  // namespace hopscotch

@@ -4,11 +4,9 @@
 #pragma once
 #include <set>
 #include <string>
-#include <vector>
 
 namespace hopscotch {
 
-class Json;
 struct Experiment;
 struct Journal;
 
@@ -21,9 +19,5 @@ std::set<std::string> code_files(Experiment const& experiment, Journal const& jo
 // Allowed files become trusted (model/own/trusted_code.hpp). Refused: throws ConfigError that names those files that are not
 // trusted yet, if there are some.
 void require_allowed(RunCode code, std::set<std::string> files, std::string const& run_dir);
-
-// Takes out of an experiment, as a run directory keeps it, what starts a command or writes elsewhere. No bit of a state
-// depends on it. Allowed: takes nothing. Returns what it took: "run.on_end".
-std::vector<std::string> take_out_risky_keys(RunCode code, Json& document);
 
 }  // namespace hopscotch

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "core/json_lookup.hpp"
+
 namespace hopscotch {
 namespace {
 
@@ -34,25 +36,25 @@ void differ(Json const* base, Json const* other, std::string const& path, std::v
 std::vector<std::string> lines_of(ComparedRun const& base, ComparedRun const& other, std::vector<Difference> const& found) {
     std::vector<std::string> out;
     for (auto const& each : found)
-        out.push_back(fmt::format("{} and {}: {} is {} and {}", base.dir, other.dir, each.path, each.base, each.other));
+        out.push_back(fmt::format("{} and {}: {} is {} and {}", base.dir(), other.dir(), each.path, each.base, each.other));
     return out;
 }
 
-std::int64_t epochs_of(ComparedRun const& run) {
-    auto const* epochs = find_path(run.experiment(), "train.epochs");
-    return epochs != nullptr && epochs->is_integer() ? epochs->integer() : TrainConfig{}.epochs;
-}
+Json const& document_of(ComparedRun const& run) { return run.recorded.facts.experiment; }
+int epochs_of(ComparedRun const& run) { return run.recorded.experiment.train.epochs; }
 
 }  // namespace
 
 std::vector<std::string> reasons_against(ComparedRun const& base, ComparedRun const& other) {
     std::vector<Difference> found;
-    differ(base.facts.find("dataset_hash"), other.facts.find("dataset_hash"), "dataset_hash", found);
+    auto const facts = to_json(base.recorded.facts), other_facts = to_json(other.recorded.facts);
+    differ(facts.find("dataset_hash"), other_facts.find("dataset_hash"), "dataset_hash", found);
     for (auto const* section : {"space", "search", "model"})
-        differ(base.experiment().find(section), other.experiment().find(section), section, found);
+        differ(document_of(base).find(section), document_of(other).find(section), section, found);
     if (epochs_of(base) != epochs_of(other))
         found.push_back({"train.epochs", fmt::format("{}", epochs_of(base)), fmt::format("{}", epochs_of(other))});
-    if (!base.finished() || !other.finished()) found.push_back({"status", base.status(), other.status()});
+    if (base.status() != "finished" || other.status() != "finished")
+        found.push_back({"status", base.status(), other.status()});
     return lines_of(base, other, found);
 }
 
@@ -60,13 +62,14 @@ std::vector<std::string> other_differences(ComparedRun const& base, ComparedRun 
     std::vector<Difference> found;
     auto const section = [&](std::string const& name) {
         std::vector<Difference> inside;
-        differ(base.experiment().find(name), other.experiment().find(name), name, inside);
+        differ(document_of(base).find(name), document_of(other).find(name), name, inside);
         for (auto& each : inside)
             if (each.path != "train.epochs" && each.path != "data.path") found.push_back(std::move(each));
     };
     for (auto const* name : {"seed", "data", "train"}) section(name);
-    for (auto const* name : {"trainers", "hosts"}) differ(base.facts.find(name), other.facts.find(name), name, found);
-    differ(find_path(base.facts, "hopscotch.git"), find_path(other.facts, "hopscotch.git"), "hopscotch.git", found);
+    auto const facts = to_json(base.recorded.facts), other_facts = to_json(other.recorded.facts);
+    for (auto const* name : {"trainers", "hosts"}) differ(facts.find(name), other_facts.find(name), name, found);
+    differ(find_path(facts, "hopscotch.git"), find_path(other_facts, "hopscotch.git"), "hopscotch.git", found);
     return lines_of(base, other, found);
 }
 

@@ -19,7 +19,7 @@ constexpr std::array<std::pair<double, std::string_view>, 5> k_bytes{
 
 std::vector<std::string> injected(ComparedRun const& run) {
     std::vector<std::string> out;
-    if (auto const* texts = run.summary.find("injected"); texts != nullptr && texts->is_array())
+    if (auto const* texts = run.summary().find("injected"); texts != nullptr && texts->is_array())
         for (auto const& text : texts->array()) out.push_back(text.is_string() ? text.string() : text.dump());
     return out;
 }
@@ -99,7 +99,7 @@ std::size_t longest_word(std::string_view text) {
 // The folder, and below it the strategy unless that is the folder's name. room: of a column that has the width to itself.
 std::vector<std::string> head_of(RunComparison const& comparison, std::size_t run, std::size_t room) {
     auto const& compared = comparison.runs[run];
-    auto const folder = std::filesystem::path(compared.dir).lexically_normal();
+    auto const folder = std::filesystem::path(compared.dir()).lexically_normal();
     auto const name = folder.has_filename() ? folder.filename().string() : folder.parent_path().filename().string();
     std::vector<std::string> out;
     if (name != compared.label) out = wrapped(name, room);
@@ -186,16 +186,16 @@ std::string footnotes(RunComparison const& comparison) {
     auto const& base = comparison.runs.front();
     std::string out;
     if (comparison.runs.size() > 1)
-        out += fmt::format("\nx: times {} ({}). sent: mean of the trainers; most: of one of them\n", base.label, base.dir);
+        out += fmt::format("\nx: times {} ({}). sent: mean of the trainers; most: of one of them\n", base.label, base.dir());
     if (comparison.target.value)
         out += fmt::format("target: {} {:.4f}, reached by any trial; epochs: of the trial that needs fewest\n",
                            comparison.target.metric, *comparison.target.value);
     for (auto const& run : comparison.runs)
         if (auto const texts = injected(run); !texts.empty())
-            out += fmt::format("* {}: slowed down on purpose ({})\n", run.dir, fmt::join(texts, ", "));
+            out += fmt::format("* {}: slowed down on purpose ({})\n", run.dir(), fmt::join(texts, ", "));
     for (auto const& run : comparison.runs)
-        if (auto const* synthetic = run.summary.find("synthetic"); synthetic != nullptr)
-            out += fmt::format("{}: SYNTHETIC model, its losses and accuracies mean nothing\n", run.dir);
+        if (auto const* synthetic = run.summary().find("synthetic"); synthetic != nullptr)
+            out += fmt::format("{}: SYNTHETIC model, its losses and accuracies mean nothing\n", run.dir());
     for (auto const& reason : comparison.reasons) out += fmt::format("NOT COMPARABLE {}\n", reason);
     for (auto const& note : comparison.notes) out += fmt::format("note: {}\n", note);
     return out;
@@ -234,8 +234,8 @@ Json comparison_json(RunComparison const& comparison) {
     Json::Array runs;
     for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
         auto const& run = comparison.runs[i];
-        auto out = Json::object({{"dir", run.dir},
-                                 {"strategy", run.strategy()},
+        auto out = Json::object({{"dir", run.dir()},
+                                 {"strategy", run.recorded.facts.strategy},
                                  {"label", run.label},
                                  {"status", run.status()},
                                  {"injected", injected(run)}});
@@ -243,7 +243,7 @@ Json comparison_json(RunComparison const& comparison) {
         if (!comparison.predicted.empty()) add_measures(out, comparison.predicted, i, "predicted", "predicted_to_measured");
         runs.push_back(std::move(out));
     }
-    return Json::object({{"base", comparison.runs.front().dir},
+    return Json::object({{"base", comparison.runs.front().dir()},
                          {"metric", comparison.target.metric},
                          {"mode", comparison.target.mode == Mode::max ? "max" : "min"},
                          {"target", number_or_null(comparison.target.value)},

@@ -3,26 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <set>
 
-#include "core/error.hpp"
-#include "core/line_fit.hpp"
+#include "app/compare/step_times.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "run/journal.hpp"
-#include "run/run_directory.hpp"
+#include "run/recorded_run.hpp"
 #include "run/unit_file.hpp"
 
 namespace hopscotch {
 namespace {
-
-Experiment experiment_of(ComparedRun const& run) {
-    Problems problems((std::filesystem::path(run.dir) / "experiment.json").string());
-    auto experiment = read_experiment(run.experiment().dump(), {}, problems);
-    if (!problems.empty()) throw DataError(problems.text());
-    return experiment;
-}
 
 // What is summed up over a trial's laps before it becomes means.
 struct Sums {
@@ -33,6 +22,7 @@ struct Sums {
 };
 
 void add_lap(Sums& sums, LapRecord const& lap, double local_batch) {
+    if (lap.outcome == Outcome::finished) ++sums.work.finished_epochs;
     if (lap.units.empty()) return;
     ++sums.work.epochs;
     sums.work.validation_s += lap.valid_seconds;
@@ -66,24 +56,24 @@ bool RunWork::group() const { return strategy_traits(strategy.name).training == 
 
 int RunWork::members() const { return group() ? workers : strategy.group_size; }
 
-RunWork read_work(ComparedRun const& run) {
+RunWork work_of(RecordedRun const& run) {
     RunWork out;
-    auto const experiment = experiment_of(run);
+    auto const& experiment = run.experiment;
+    auto const& journal = run.journal;
     out.strategy = experiment.strategy;
-    out.owners = read_run_facts(run.dir).owners;
+    out.owners = run.facts.owners;
     auto const loads = out.owners.loads();
     auto const workers = std::ranges::count_if(loads, [](double load) { return load > 0; });
     out.workers = std::max(1, static_cast<int>(workers));
-    auto const journal = read_journal(std::filesystem::path(run.dir) / "journal.jsonl");
-    UnitReader units(run.dir);
+    UnitReader units(run.directory);
     std::map<TrialId, Sums> sums;
     auto const released = released_laps(journal);
     for (auto const& lap : journal.laps) {
         auto const [found, is_new] = sums.try_emplace(lap.trial);
         auto& trial = found->second;
         if (is_new) {
-            auto const& assignment = journal.assignments.at(lap.trial);
-            trial.work.batch = resolve(experiment, assignment, run.dir).train.batch_size;
+            auto const& assignment = trial.work.assignment = journal.assignments.at(lap.trial);
+            trial.work.batch = resolve(experiment, assignment, run.directory.string()).train.batch_size;
             trial.work.held_out = held_out_of(assignment, experiment.search.folds);
             if (auto const lap_of = released.find(lap.id()); lap_of != released.end())
                 trial.work.route = lap_of->second->route;
@@ -98,17 +88,14 @@ RunWork read_work(ComparedRun const& run) {
 
 double fitted_step_s(std::vector<RunWork> const& runs, std::size_t run, TrialId trial) {
     auto const& own = runs[run].trials.at(trial);
-    LineFit fit;
+    StepTimes times;
     for (auto const& other : runs) {
         auto const found = other.trials.find(trial);
         if (found == other.trials.end() || found->second.steps == 0) continue;
         auto const& point = found->second;
-        fit.add(point.local_rows, point.step_s, static_cast<double>(point.steps));
+        times.add(point.local_rows, point.step_s, static_cast<double>(point.steps));
     }
-    auto const slope = fit.slope();
-    if (!slope) return own.step_s;
-    double const fixed = fit.mean_y() - *slope * fit.mean_x();
-    return *slope < 0 || fixed < 0 ? own.step_s : fixed + *slope * own.local_rows;
+    return times.several_sizes() ? times.fitted().of(own.local_rows) : own.step_s;
 }
 
 }  // namespace hopscotch

@@ -5,13 +5,17 @@
 #include <map>
 #include <vector>
 
-#include "app/compare/compared_run.hpp"
+#include "experiment/strategy_config.hpp"
 #include "schedule/visit.hpp"
 
 namespace hopscotch {
 
+struct RecordedRun;
+
 // One trial in one run.
 struct TrialWork {
+    Assignment assignment;
+    std::int64_t finished_epochs = 0;
     std::int64_t epochs = 0, batch = 1;  // laps with units; rows of a batch, of all trainers together
     std::int64_t steps = 0;   // of all epochs, one after another: where all train it, those of the trainer with most
     double local_rows = 0;    // of a trainer's step, on average
@@ -32,11 +36,10 @@ struct RunWork {
     int members() const;  // that train a trial together: all workers, strategy.group_size, or one
 };
 
-// Throws DataError for a damaged journal or an experiment.json that this version cannot read.
-RunWork read_work(ComparedRun const& run);
+// Throws DataError for a damaged file of units.
+RunWork work_of(RecordedRun const& run);
 
-// Seconds of a step, c0 + c1 x of its local rows x, of one trial over all runs: least squares weighted by steps. The run's
-// own mean if all runs have the same x, or if a part of the line is negative (noise).
+// Seconds of a step of one trial in one run, fitted over all runs; the run's own mean if all have steps of one size.
 double fitted_step_s(std::vector<RunWork> const& runs, std::size_t run, TrialId trial);
 
 }  // namespace hopscotch

@@ -55,7 +55,7 @@ private:
 }  // namespace
 
 std::string epochs_csv(ReportData const& data) {
-    auto const file = std::filesystem::path(data.dir) / "metrics.jsonl";
+    auto const file = data.run.directory / "metrics.jsonl";
     EpochsTable table(data);
     LineReader lines(file);
     try {

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "experiment/steps.hpp"
-#include "schedule/director.hpp"
+#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 namespace {
@@ -107,11 +107,11 @@ Json begin_of(ReportTrial const& trial, Space const& space, double start_unix_s)
 
 std::string optuna_journal(ReportData const& data) {
     Problems none("");
-    auto const space = read_space(data.experiment, none);
-    auto const start = data.facts.start_unix_s;
+    auto const space = read_space(data.run.experiment, none);
+    auto const start = data.run.facts.start_unix_s;
     Json::Array directions{Json(data.mode == Mode::min ? 1 : 2)};
     auto out =
-        line_of(Op::create_study, Json::object({{"study_name", data.facts.name}, {"directions", std::move(directions)}}))
+        line_of(Op::create_study, Json::object({{"study_name", data.run.facts.name}, {"directions", std::move(directions)}}))
             .dump() +
         "\n";
     for (std::size_t t = 0; t < data.trials.size(); ++t) {

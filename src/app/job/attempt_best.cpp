@@ -15,7 +15,8 @@
 #include "core/json.hpp"
 #include "core/log.hpp"
 #include "run/checkpoint.hpp"
-#include "schedule/director.hpp"
+#include "run/summary.hpp"
+#include "schedule/trial_view.hpp"
 #include "strategy/common/dispatcher.hpp"
 
 namespace hopscotch {

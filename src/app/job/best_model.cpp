@@ -10,7 +10,7 @@
 #include "model/trial/trial_model.hpp"
 #include "model/trial/trial_state.hpp"
 #include "run/metrics.hpp"
-#include "schedule/director.hpp"
+#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 namespace {

@@ -12,7 +12,7 @@
 #include "data/batches/augment.hpp"
 #include "experiment/reader.hpp"
 #include "model/zoo/zoo.hpp"
-#include "schedule/director.hpp"
+#include "schedule/trial_view.hpp"
 #include "search/search.hpp"
 #include "strategy/check.hpp"
 

@@ -11,7 +11,7 @@
 #include "model/state/layout.hpp"
 #include "model/trial/trial_model.hpp"
 #include "model/trial/trial_state.hpp"
-#include "schedule/director.hpp"
+#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 
@@ -21,7 +21,7 @@ std::string state_shape_of(Assignment assignment) {
     return to_json(assignment).dump();
 }
 
-TrialBytes largest_trial(PreparedRun const& prepared) { return largest_trial(prepared, prepared.director->trials()); }
+TrialBytes largest_trial(PreparedRun const& prepared) { return largest_trial(prepared, prepared.trials()); }
 
 TrialBytes largest_trial(PreparedRun const& prepared, std::vector<TrialView> const& trials) {
     TrialBytes out{prepared.state_bytes, prepared.weight_bytes};

@@ -85,7 +85,7 @@ void LiveControl::tick() {
 Answer LiveControl::answer_to(LiveRequest const& request) {
     if (prepared_.director->finished()) return {false, "the run has finished; no lap is left that could bring the order"};
     if (request.kind == Order::Kind::finish) return finish();
-    auto const& trials = prepared_.director->trials();
+    auto const& trials = prepared_.trials();
     if (request.trial.index() >= trials.size())
         return {false, fmt::format("there is no trial {} (there are {}: 0 to {})", request.trial.value, trials.size(),
                                    trials.size() - 1)};

@@ -14,7 +14,7 @@
 #include "run/leaderboard.hpp"
 #include "run/tally.hpp"
 #include "run/terminal.hpp"
-#include "schedule/director.hpp"
+#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 namespace {

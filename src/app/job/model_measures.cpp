@@ -12,7 +12,6 @@
 #include "model/trial/trial_model.hpp"
 #include "model/trial/trial_state.hpp"
 #include "model/zoo/zoo.hpp"
-#include "run/comparisons.hpp"
 
 namespace hopscotch {
 namespace {

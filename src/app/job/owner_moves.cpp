@@ -10,9 +10,9 @@
 #include "app/job/plan_trials.hpp"
 #include "app/job/prepare.hpp"
 #include "app/job/run_owners.hpp"
-#include "schedule/director.hpp"
 #include "schedule/in_flight.hpp"
 #include "schedule/policy.hpp"
+#include "schedule/trial_view.hpp"
 #include "strategy/common/resources.hpp"
 #include "strategy/common/roll_call_messages.hpp"
 
@@ -33,7 +33,7 @@ bool moves_owners(PreparedRun const& prepared) { return owners_by(prepared) != O
 // known_laps: of the journal, which the director has not heard yet.
 WorkLeft OwnerMoves::work_left(double seconds_per_flop, std::map<TrialId, int> const& known_laps) const {
     WorkLeft out;
-    for (auto const& trial : prepared_.director->trials()) {
+    for (auto const& trial : prepared_.trials()) {
         if (has_ended(trial.status)) continue;
         auto const known = known_laps.find(trial.id);
         auto const done = std::max(trial.epochs_done, known == known_laps.end() ? 0 : known->second);
@@ -50,7 +50,7 @@ std::optional<BetterOwners> OwnerMoves::better(std::vector<double> const& speed,
     auto const request = owners_request(prepared_, speed);
     auto const planned = better_owners(prepared_.owners, {plan_owners(request), cost_s}, speed, left);
     if (!planned) return std::nullopt;
-    auto const trials = prepared_.decides ? std::vector<TrialCost>() : costs_of(prepared_, prepared_.director->trials());
+    auto const trials = prepared_.decides ? std::vector<TrialCost>() : costs_of(prepared_, prepared_.trials());
     auto const chosen = choose_owners(policy_named(prepared_.experiment.strategy.policy), trials, request);
     return better_owners(prepared_.owners, {chosen, cost_s}, speed, left);
 }
@@ -76,7 +76,7 @@ std::optional<BetterOwners> OwnerMoves::after_roll_call(std::map<Rank, Hello> co
 }
 
 void OwnerMoves::hear(LapRecord const& lap) {
-    if (moves_owners(prepared_)) pace_.add(lap, prepared_.director->trials()[lap.trial.index()].unit_cost, since_unix_s_);
+    if (moves_owners(prepared_)) pace_.add(lap, prepared_.trials()[lap.trial.index()].unit_cost, since_unix_s_);
 }
 
 void OwnerMoves::look(double now_s) {

@@ -17,7 +17,7 @@
 #include "schedule/in_flight.hpp"
 #include "schedule/policy.hpp"
 #include "schedule/routes.hpp"
-#include "strategy/trainer/state_store.hpp"
+#include "strategy/trainer/free_memory.hpp"
 
 namespace hopscotch {
 namespace {

@@ -103,7 +103,7 @@ std::vector<std::string> notes_for(PreparedRun const& prepared) {
     std::int64_t smallest = INT64_MAX;
     for (auto const& shard : prepared.manifest.train) smallest = std::min(smallest, shard.rows);
     std::int64_t largest_batch = 0;
-    for (auto const& trial : prepared.director->trials())
+    for (auto const& trial : prepared.trials())
         largest_batch = std::max<std::int64_t>(largest_batch, prepared.config_of(trial.assignment).train.batch_size);
     if (largest_batch > smallest)
         notes.push_back(
@@ -157,11 +157,11 @@ void prepare_director(PreparedRun& prepared) {
     options.decide_by = config.deterministic ? DecideBy::virtual_time : DecideBy::arrival;
     plan_trials(prepared, options);
     prepared.director = make_director(prepared.experiment, std::move(search), std::move(options));
-    if (prepared.director->trials().empty())
+    if (prepared.trials().empty())
         throw ConfigError(fmt::format(
             "/search/start_from: {} has tried every configuration of the space (nothing is left to train); widen the space",
             config.start_from));
-    prepared.in_flight = std::min(static_cast<std::int64_t>(prepared.director->trials().size()), prepared.admits);
+    prepared.in_flight = std::min(static_cast<std::int64_t>(prepared.trials().size()), prepared.admits);
 }
 
 }  // namespace
@@ -181,6 +181,12 @@ PreparedRun::PreparedRun() = default;
 PreparedRun::PreparedRun(PreparedRun&&) noexcept = default;
 PreparedRun& PreparedRun::operator=(PreparedRun&&) noexcept = default;
 PreparedRun::~PreparedRun() = default;
+
+RunDirUse run_dir_use(RunOptions const& options) {
+    return options.resume ? RunDirUse::resume : options.overwrite ? RunDirUse::overwrite : RunDirUse::fresh;
+}
+
+std::vector<TrialView> const& PreparedRun::trials() const { return director->trials(); }
 
 TrialConfig PreparedRun::config_of(Assignment const& assignment) const { return resolve(experiment, assignment, "trial"); }
 
@@ -322,7 +328,7 @@ void check_threads(PreparedRun const& prepared) {
     bool const rows_travel = strategy_traits(prepared.experiment.strategy.name).rows == Rows::travel;
     auto const working = rows_travel ? prepared.trainers : owning;
     if (working < 2) return;
-    for (auto const& trial : prepared.director->trials()) {
+    for (auto const& trial : prepared.trials()) {
         auto const model = prepared.config_of(trial.assignment).model;
         if (!draws_from_torch(model, prepared.schema)) continue;
         throw ConfigError(fmt::format(

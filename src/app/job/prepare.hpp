@@ -24,6 +24,7 @@ class Director;
 struct EarlierJobs;
 class RunMeter;
 struct RunOptions;
+struct TrialView;
 
 struct PreparedRun {
     PreparedRun();
@@ -62,6 +63,7 @@ struct PreparedRun {
     std::string known_trials;              // those of search.start_from, for people
 
     TrialConfig config_of(Assignment const& assignment) const;  // of a trial that has been checked
+    std::vector<TrialView> const& trials() const;               // of the director
     int holders() const { return std::max(1, trainers / experiment.strategy.group_size); }  // of states: trainers, or groups
     int shard_files() const { return static_cast<int>(manifest.train.size()); }
     OwnerTable owners_of_files() const;  // the trainers that train on each of these

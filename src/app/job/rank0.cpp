@@ -30,11 +30,10 @@
 #include "comm/world.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
-#include "core/hash.hpp"
 #include "core/log.hpp"
 #include "experiment/measures.hpp"
-#include "experiment/search_section.hpp"
 #include "run/recorder.hpp"
+#include "run/run_end.hpp"
 #include "schedule/director.hpp"
 #include "strategy/common/pump.hpp"
 #include "strategy/common/resources.hpp"
@@ -191,7 +190,7 @@ void Rank0::go_on() {
 int Rank0::work(Attempt& job) {
     job.run();
     // The best model is fetched before the trainers leave. Their numbers for the summary come with their goodbye.
-    auto const& trials = prepared_.director->trials();
+    auto const& trials = prepared_.trials();
     auto const so_far = job.recorder().summarise({}, trials);
     // The best of each trial comes first, because rank 0 takes no news of files while it fetches the best of all.
     if (prepared_.experiment.run.keep_best == KeepBest::trial) job.write_best_of_trials(so_far);
@@ -219,7 +218,7 @@ int Rank0::work(Attempt& job) {
 }
 
 void Rank0::pause(Attempt& job) {
-    auto const& trials = prepared_.director->trials();
+    auto const& trials = prepared_.trials();
     // mpirun kills all ranks one second after it passes a signal on. The summary must be written by then.
     job.recorder().write_summary_so_far(end({}), trials);
     if (job.pause()) return;
@@ -244,7 +243,7 @@ void Rank0::tell(Attempt& job, std::exception const& error) {
     try {
         auto told = end({}, error.what());
         if (is_resumable(error)) told.status = RunStatus::interrupted;
-        tell_people(job.recorder().finish(told, prepared_.director->trials()));
+        tell_people(job.recorder().finish(told, prepared_.trials()));
     } catch (std::exception const& second) {
         log_error(fmt::format("the run directory is incomplete: {}", second.what()));  // only the first error counts
         Summary none;
@@ -257,8 +256,7 @@ void Rank0::measure_trials(RunEnd& end) const {
     auto const asked = measure_names();
     auto const& pareto = prepared_.experiment.search.pareto;
     if (std::ranges::find_first_of(pareto, asked) == pareto.end()) return;
-    for (auto const& trial : prepared_.director->trials())
-        end.measures[trial.id] = prepared_.context.measure(trial.assignment);
+    for (auto const& trial : prepared_.trials()) end.measures[trial.id] = prepared_.context.measure(trial.assignment);
 }
 
 RunEnd Rank0::end(RunEnd end, std::string const& failure) const {

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "schedule/director.hpp"
+#include "schedule/trial_view.hpp"
 #include "schedule/unit_times.hpp"
 
 namespace hopscotch {

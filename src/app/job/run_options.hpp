@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "run/run_directory.hpp"
-
 namespace hopscotch {
+
+enum class RunDirUse;
 
 struct RunOptions {
     std::string experiment;               // the file
@@ -20,8 +20,6 @@ struct RunOptions {
     std::optional<int> processes;         // dry run: as under a launcher with this number of processes
     bool resume = false, overwrite = false, dry_run = false, quiet = false;
 };
-inline RunDirUse run_dir_use(RunOptions const& options) {
-    return options.resume ? RunDirUse::resume : options.overwrite ? RunDirUse::overwrite : RunDirUse::fresh;
-}
+RunDirUse run_dir_use(RunOptions const& options);
 
 }  // namespace hopscotch

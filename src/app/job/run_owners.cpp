@@ -10,9 +10,9 @@
 #include "app/job/prepare.hpp"
 #include "data/batches/row_block.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "schedule/director.hpp"
 #include "schedule/in_flight.hpp"
 #include "schedule/policy.hpp"
+#include "schedule/trial_view.hpp"
 #include "strategy/strategy_table.hpp"
 #include "strategy/trainer/free_memory.hpp"
 
@@ -35,7 +35,7 @@ OwnersRequest owners_request(PreparedRun const& prepared, std::vector<double> co
     auto const& strategy = prepared.experiment.strategy;
     OwnersRequest out;
     out.shards = prepared.shards;
-    out.trials = prepared.director ? std::ssize(prepared.director->trials()) : 1;
+    out.trials = prepared.director ? std::ssize(prepared.trials()) : 1;
     out.by = owners_by(prepared);
     out.speed = speed;
     if (speed.empty()) out.speed.assign(static_cast<std::size_t>(trainers_with_data(strategy, prepared.trainers)), 1.0);
@@ -70,7 +70,7 @@ void keep_owners(PreparedRun& prepared) {
         prepared.other_bits = fmt::format(
             "a new run of {} trials would give the shards to other trainers (this run keeps its own), and {} would end with "
             "other states",
-            prepared.director->trials().size(), strategy);
+            prepared.trials().size(), strategy);
     prepared.owners.owner = facts.owners.owner;
 }
 

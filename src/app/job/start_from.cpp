@@ -8,6 +8,7 @@
 #include "experiment/config.hpp"
 #include "experiment/space.hpp"
 #include "run/past_run.hpp"
+#include "run/recorded_run.hpp"
 #include "run/run_directory.hpp"
 
 namespace hopscotch {
@@ -40,11 +41,12 @@ StartFrom read_start_from(Experiment const& experiment, std::string const& datas
         return out;
     }
     try {
-        auto const run = read_past_run(search.start_from, search.metric, search.mode);
+        auto const run = read_run(search.start_from);
+        auto const trials = past_trials(run, search.metric, search.mode);
         Problems told("");  // of the space: said when the experiment was read
-        out.context.past = usable_past(read_space(experiment, told), run.trials);
-        out.counted = counts(search.start_from, out.context.past.size(), run.trials.size() - out.context.past.size());
-        if (run.dataset_hash != dataset_hash)
+        out.context.past = usable_past(read_space(experiment, told), trials);
+        out.counted = counts(search.start_from, out.context.past.size(), trials.size() - out.context.past.size());
+        if (run.facts.dataset_hash != dataset_hash)
             out.notes.push_back(fmt::format("search.start_from: {} was trained on another dataset", search.start_from));
     } catch (DataError const& error) {
         complain(experiment, error.what(), problems);

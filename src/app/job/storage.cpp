@@ -13,7 +13,7 @@
 #include "experiment/strategy_traits.hpp"
 #include "run/tally.hpp"
 #include "run/trace.hpp"
-#include "schedule/director.hpp"
+#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 namespace {
@@ -27,7 +27,7 @@ constexpr std::uint64_t k_lines_of_a_lap = 1100, k_trace = 4000, k_trace_of_a_un
 std::uint64_t laps_of(PreparedRun const& prepared) {
     if (prepared.decides) return static_cast<std::uint64_t>(prepared.plan.epochs);
     std::uint64_t out = 0;
-    for (auto const& trial : prepared.director->trials()) out += static_cast<std::uint64_t>(trial.epochs_wanted);
+    for (auto const& trial : prepared.trials()) out += static_cast<std::uint64_t>(trial.epochs_wanted);
     return out;
 }
 

@@ -12,8 +12,8 @@
 #include "core/log.hpp"
 #include "run/checkpoint.hpp"
 #include "run/checkpoint_shelf.hpp"
-#include "schedule/director.hpp"
 #include "schedule/state_chain.hpp"
+#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 namespace {

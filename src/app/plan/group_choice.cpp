@@ -9,11 +9,11 @@
 #include "app/plan/strategy_cases.hpp"
 #include "app/plan/trial_costs.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "schedule/director.hpp"
 #include "schedule/in_flight.hpp"
 #include "schedule/policy.hpp"
 #include "schedule/routes.hpp"
 #include "schedule/simulate.hpp"
+#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 namespace {
@@ -88,7 +88,7 @@ std::optional<GroupChoice> choose_groups(PreparedRun const& prepared) {
 }
 
 std::string text_of(GroupChoice const& choice, PreparedRun const& prepared) {
-    auto const trials = prepared.director->trials().size();
+    auto const trials = prepared.trials().size();
     return fmt::format("{} trial{} on {} trainers: strategy.group_size {} would take {} instead of {}", trials,
                        trials == 1 ? "" : "s", prepared.trainers, choice.group_size, time_text(choice.seconds, true),
                        time_text(choice.seconds_now, true));

@@ -1,25 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/plan/known_speed.hpp"
 
+#include <map>
+
 #include "app/job/prepare.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "run/past_run.hpp"
+#include "run/recorded_run.hpp"
 
 namespace hopscotch {
 namespace {
 
 std::optional<KnownSpeed> speed_of(std::string const& directory, PreparedRun const& prepared) {
-    auto const past = read_past_costs(directory);
+    auto const past = read_run(directory);
     if (past.facts.dataset_hash != to_hex(dataset_hash(prepared.manifest))) return std::nullopt;
     if (strategy_traits(past.facts.strategy).bits != Bits::any_trainers) return std::nullopt;
     double seconds = 0, flops = 0;
-    for (auto const& [trial, cost] : past.trials) {
-        auto const config = resolve(past.experiment, cost.assignment, directory);
-        seconds += cost.seconds;
-        flops += static_cast<double>(cost.units) * unit_cost_of(config, prepared.schema, past.facts.shards());
+    std::map<TrialId, double> unit_flops;
+    for (auto const& lap : past.journal.laps) {
+        if (lap.outcome != Outcome::finished) continue;
+        auto const [of_unit, is_new] = unit_flops.try_emplace(lap.trial);
+        if (is_new) {
+            auto const config = resolve(past.experiment, past.journal.assignments.at(lap.trial), directory);
+            of_unit->second = unit_cost_of(config, prepared.schema, past.facts.shards());
+        }
+        auto const units = totals_of(lap);
+        seconds += units.seconds + validation_s_of(lap);
+        flops += static_cast<double>(units.count) * of_unit->second;
     }
     if (flops <= 0) return std::nullopt;
     return KnownSpeed{directory, seconds / flops};

@@ -7,7 +7,6 @@
 #include "app/job/prepare.hpp"
 #include "app/plan/plan_rows.hpp"
 #include "app/plan/planned_run.hpp"
-#include "schedule/policy.hpp"
 
 namespace hopscotch {
 namespace {
@@ -76,8 +75,8 @@ private:
         bool const by_trainers = !prepared.decides && !prepared.experiment.search.in_flight;
         auto const in_flight = by_trainers ? std::nullopt : std::optional(prepared.admits);
         bool const hops = is_hopping(prepared);
-        report_.curve = trainer_curve({policy_named(prepared.experiment.strategy.policy), costs, prepared.shards, in_flight,
-                                       options_.trainers, hops ? owners_by(prepared) : StrategyConfig().owners});
+        report_.curve = trainer_curve({planned.policy(), costs, prepared.shards, in_flight, options_.trainers,
+                                       hops ? owners_by(prepared) : StrategyConfig().owners});
     }
 
     void add_assumptions(PlannedRun const& planned) {

@@ -11,9 +11,9 @@
 #include "app/plan/simulated_search.hpp"
 #include "app/plan/trial_costs.hpp"
 #include "data/batches/row_block.hpp"
-#include "schedule/director.hpp"
 #include "schedule/policy.hpp"
 #include "schedule/simulate.hpp"
+#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 namespace {
@@ -52,6 +52,8 @@ std::int64_t PlannedRun::dataset_bytes() const {
     return prepared_.schema.train_rows * static_cast<std::int64_t>(stored_row_bytes(prepared_.manifest));
 }
 
+Policy const& PlannedRun::policy() const { return policy_named(prepared_.experiment.strategy.policy); }
+
 std::string PlannedRun::gantt(std::size_t columns) const {
     return simulated_s_ ? gantt_text(tasks_, {mop_owners_.trainers, prepared_.shards, tasks_makespan_, columns}) : "";
 }
@@ -78,9 +80,8 @@ void PlannedRun::simulate_units() {
     std::int64_t units = 0;
     for (auto const& trial : trials_) units += trial.epochs * prepared_.shards;
     if (units > k_most_drawn_units) return;
-    auto const run =
-        simulate(policy_named(prepared_.experiment.strategy.policy), unit_costs(), mop_owners_,
-                 {.in_flight = prepared_.in_flight}, [this](SimulatedUnit const& task) { tasks_.push_back(task); });
+    auto const run = simulate(policy(), unit_costs(), mop_owners_, {.in_flight = prepared_.in_flight},
+                              [this](SimulatedUnit const& task) { tasks_.push_back(task); });
     simulated_s_ = tasks_makespan_ = run.makespan;
     if (run.makespan > 0) simulated_busy_ = run.busy / (run.makespan * mop_owners_.trainers);
 }
@@ -113,7 +114,7 @@ std::vector<TrialCost> PlannedRun::unit_costs() const { return unit_costs(prepar
 double PlannedRun::mop_work_s() const { return work_of(unit_costs(), prepared_.shards); }
 
 void PlannedRun::add_trials(CostTable const& costs) {
-    auto const& all = prepared_.director->trials();
+    auto const& all = prepared_.trials();
     SizeTable sizes(prepared_);
     std::map<std::int64_t, EpochSteps> alone;  // by batch
     auto const one = make_owners(prepared_.shard_files(), 1, 1);

@@ -31,6 +31,7 @@ public:
     OwnerTable const& mop_owners() const { return mop_owners_; }
 
     std::int64_t dataset_bytes() const;  // of the training rows
+    Policy const& policy() const;        // of the run's strategy
 
     // Of mop; none, and no chart: it is too large, or results would end the search.
     std::string gantt(std::size_t columns) const;

@@ -150,7 +150,7 @@ std::string in_flight_text(PreparedRun const& prepared) {
 }  // namespace
 
 void print_plan(PreparedRun const& prepared) {
-    auto const trials = prepared.director->trials();
+    auto const trials = prepared.trials();
     auto const costs = costs_of(prepared, trials);
     std::int64_t units = 0;
     double longest = 0, shortest = 0;

@@ -6,7 +6,7 @@
 #include "core/json_reader.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "schedule/director.hpp"
+#include "schedule/trial_view.hpp"
 #include "strategy/check.hpp"
 
 namespace hopscotch {
@@ -15,7 +15,7 @@ std::string refusal_of(StrategyConfig const& strategy, PreparedRun const& prepar
     auto experiment = prepared.experiment;
     experiment.strategy = strategy;
     Problems problems("");
-    auto const config = prepared.config_of(prepared.director->trials().front().assignment);
+    auto const config = prepared.config_of(prepared.trials().front().assignment);
     auto const shards = prepared.shard_files() / strategy.group_size;
     check_strategy(experiment, config, prepared.trainers, shards, problems);
     if (!problems.empty()) return problems.entries().front().problem;

@@ -4,9 +4,9 @@
 #include "app/job/plan_trials.hpp"
 #include "app/job/prepare.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "schedule/director.hpp"
 #include "schedule/in_flight.hpp"
 #include "schedule/policy.hpp"
+#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 
@@ -14,8 +14,8 @@ OwnerTable owners_for_mop(PreparedRun const& prepared) {
     auto const& own = prepared.experiment.strategy.name;
     if (strategy_traits(own).training == Training::hopping) return prepared.owners;
     StrategyConfig const usual;
-    auto const trials = prepared.decides ? std::vector<TrialCost>() : costs_of(prepared, prepared.director->trials());
-    OwnersRequest request{prepared.shards, std::ssize(prepared.director->trials()), {}, usual.owners};
+    auto const trials = prepared.decides ? std::vector<TrialCost>() : costs_of(prepared, prepared.trials());
+    OwnersRequest request{prepared.shards, std::ssize(prepared.trials()), {}, usual.owners};
     request.speed.assign(static_cast<std::size_t>(prepared.trainers), 1);
     return choose_owners(policy_named(usual.policy), trials, request);
 }

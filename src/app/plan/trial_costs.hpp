@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/compare/step_times.hpp"
 #include "data/dataset/data_schema.hpp"
 #include "experiment/assignment.hpp"
 
@@ -43,15 +44,11 @@ public:
     std::string source() const;                                                // "measured in runs/a"
 
 private:
-    struct Point {
-        double rows = 0, step_s = 0, steps = 0;
-    };
     struct Measured {
-        std::vector<Point> points;  // one a run
+        StepTimes times;  // of all runs
         double validation_s = 0;
     };
     void add_run(std::string const& directory);
-    TrialCosts fitted(Measured const& measured) const;
 
     GivenCosts given_;
     std::string dataset_, dataset_hash_;

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "app/common/bytes_text.hpp"
-#include "app/compare/compared_run.hpp"
 #include "app/report/sections.hpp"
 #include "core/counted.hpp"
+#include "core/json_lookup.hpp"
 #include "run/leaderboard.hpp"
 #include "run/second_place.hpp"
 
@@ -15,14 +15,14 @@ namespace hopscotch {
 namespace {
 
 std::string state_sentence(ReportData const& data) {
-    if (data.status == "finished") return "";
+    if (data.run.status() == "finished") return "";
     if (data.renewed_every_s > 0)
         return fmt::format("The run is in training{}. Its job renews this page every {}.",
                            data.progress.empty() ? "" : ": " + escaped(data.progress), seconds_text(data.renewed_every_s));
-    if (data.status != "running")
+    if (data.run.status() != "running")
         return fmt::format("The run was {}: this is what it had found by then. <code>--resume</code> continues it.",
-                           data.status == "interrupted" ? "interrupted" : "ended by a failure");
-    double const age_s = std::max(0.0, data.read_unix_s - data.journal.last_unix_s);
+                           data.run.status() == "interrupted" ? "interrupted" : "ended by a failure");
+    double const age_s = std::max(0.0, data.read_unix_s - data.run.journal.last_unix_s);
     return fmt::format(
         "The run has not ended: a job works on it, or was killed. The last line of its journal was {} old when "
         "this page was written.",
@@ -48,12 +48,12 @@ std::string result_sentence(ReportData const& data) {
 }
 
 std::string test_sentence(ReportData const& data) {
-    auto const* test = data.summary.find("test");
+    auto const* test = data.run.summary.find("test");
     if (test == nullptr || !test->is_object()) return "";
     // Of the search's best epoch; --metric may have chosen another one.
     auto const* best = data.best_trial();
     auto const same = [&](Json const& json, std::string_view key, int value) { return number_in(json, key) == value; };
-    if (best == nullptr || !same(data.summary, "best_trial", best->id.value) || !same(*test, "epoch", best->best->epoch))
+    if (best == nullptr || !same(data.run.summary, "best_trial", best->id.value) || !same(*test, "epoch", best->best->epoch))
         return "";
     // First the metric that was searched.
     std::string_view const searched = data.metric.starts_with("val_") ? std::string_view(data.metric).substr(4) : "";
@@ -91,7 +91,7 @@ std::string second_sentence(ReportData const& data) {
 }
 
 std::string cost_sentence(ReportData const& data) {
-    auto const trainers = counted(data.facts.trainers(), "trainer");
+    auto const trainers = counted(data.run.facts.trainers(), "trainer");
     return fmt::format("The search cost {} on {}: {} of training and validation for {} and {}.",
                        seconds_text(data.makespan_s), trainers, seconds_text(data.work_s),
                        counted(std::ssize(data.trials), "trial"), counted(data.laps, "epoch"));
@@ -123,8 +123,8 @@ std::string tiles(ReportData const& data) {
 std::string answer_section(ReportData const& data) {
     auto out = fmt::format("<p class=\"answer\">{}{}</p>{}<p>{} {}</p>", result_sentence(data), test_sentence(data),
                            second_sentence(data), cost_sentence(data), state_sentence(data));
-    auto const* synthetic = data.summary.find("synthetic");
-    if (synthetic != nullptr || data.experiment.model.name == "synthetic")
+    auto const* synthetic = data.run.summary.find("synthetic");
+    if (synthetic != nullptr || data.run.experiment.model.name == "synthetic")
         out += note("The model is synthetic: times are real, metrics are made up.");
     return out + tiles(data);
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "app/compare/compared_run.hpp"
 #include "app/report/sections.hpp"
 #include "core/counted.hpp"
 #include "core/hash.hpp"
@@ -31,10 +30,10 @@ std::string commands_of(ReportData const& data) {
         for (char const c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
         return out + "'";
     };
-    auto const dir = shell(data.dir);
+    auto const dir = shell(data.run.directory.string());
     auto out = fmt::format("# the experiment below, saved as experiment.json\nhopscotch run experiment.json --trainers {}\n",
-                           data.facts.trainers());
-    if (data.status != "finished")
+                           data.run.facts.trainers());
+    if (data.run.status() != "finished")
         out = fmt::format("# goes on with this run\nhopscotch run experiment.json --resume\n") + out;
     return out + fmt::format("# trains its trials again, and compares every state hash\nhopscotch replay {}\n", dir);
 }
@@ -57,28 +56,28 @@ std::string hosts_text(std::vector<std::string> const& hosts) {
 }
 
 std::string exactness(ReportData const& data) {
-    if (data.facts.approximate) return "a GPU trained with run.deterministic false: bits differ from run to run";
-    auto const& strategy = data.experiment.strategy;
+    if (data.run.facts.approximate) return "a GPU trained with run.deterministic false: bits differ from run to run";
+    auto const& strategy = data.run.experiment.strategy;
     if (policy_named(strategy.policy).dispatched() || has_server_log(strategy))
         return "they depend on timing; hopscotch replay follows the journal";
-    if (!data.facts.any_trainers) return "the same bits on the same number of trainers";
+    if (!data.run.facts.any_trainers) return "the same bits on the same number of trainers";
     return "the same bits on any number of trainers";
 }
 
 std::string facts_table(ReportData const& data) {
-    auto const& facts = data.facts;
-    auto out = fact("run directory", data.dir) + fact("seed", fmt::format("{}", facts.seed));
+    auto const& facts = data.run.facts;
+    auto out = fact("run directory", data.run.directory.string()) + fact("seed", fmt::format("{}", facts.seed));
     out += fact("hopscotch", facts.version + (facts.git_hash.empty() ? "" : ", git " + facts.git_hash));
     out += fact("libraries", texts_in(facts.versions)) + fact("strategy", data.label);
     out += fact("trainers", hosts_text(facts.hosts)) + fact("shards", fmt::format("{}", facts.shards()));
-    out += fact("dataset", data.experiment.data.path) + fact("hash of the dataset", facts.dataset_hash);
+    out += fact("dataset", data.run.experiment.data.path) + fact("hash of the dataset", facts.dataset_hash);
     std::size_t listed = 0;
     for (auto const& [path, hash] : facts.files)
         if (++listed <= k_most_listed_files) out += fact("hash of " + path, to_hex(hash));
     out += fact("run id", facts.run_id) + fact("bits", exactness(data));
-    out += fact("jobs that worked on it", fmt::format("{}", data.journal.incarnation));
+    out += fact("jobs that worked on it", fmt::format("{}", data.run.journal.incarnation));
     if (auto const* best = data.best_trial())
-        for (auto const& lap : data.journal.laps)
+        for (auto const& lap : data.run.journal.laps)
             if (lap.trial == best->id && lap.epoch == best->best->epoch && lap.outcome == Outcome::finished)
                 out += fact(fmt::format("state of trial {} after epoch {}", lap.trial.value, lap.epoch),
                             to_hex(lap.state_hash));
@@ -122,21 +121,21 @@ std::string failures_section(ReportData const& data) {
         out += fmt::format("<div class=\"scroll\"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>", head,
                            rows);
     int retries = 0;
-    for (auto const& [trial, count] : data.journal.retries) retries += count;
+    for (auto const& [trial, count] : data.run.journal.retries) retries += count;
     if (retries > 0)
         out +=
             note(fmt::format("{} that did not end a trial: it went back to its checkpoint.", counted(retries, "failure")));
-    for (std::size_t i = 0; i < std::min(data.journal.lost.size(), k_most_failures); ++i) {
-        auto const& lost = data.journal.lost[i];
+    for (std::size_t i = 0; i < std::min(data.run.journal.lost.size(), k_most_failures); ++i) {
+        auto const& lost = data.run.journal.lost[i];
         out += note(fmt::format("Trainer {} on {} was lost: {}", lost.trainer.value, lost.host, cut_text(lost.reason, 400)));
     }
-    if (auto const* reason = data.summary.find("reason"); reason != nullptr && reason->is_string())
+    if (auto const* reason = data.run.summary.find("reason"); reason != nullptr && reason->is_string())
         out += note("The run ended: " + cut_text(reason->string(), 1000));
     return out;
 }
 
 std::string reproduce_section(ReportData const& data) {
-    auto const document = data.facts.experiment.dump(2);
+    auto const document = data.run.facts.experiment.dump(2);
     auto out = fmt::format("<pre>{}</pre>", escaped(commands_of(data))) + facts_table(data);
     out += fmt::format("<details><summary>The experiment</summary><pre>{}</pre></details>",
                        escaped(cut_text(document, k_most_document)));

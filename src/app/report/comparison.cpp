@@ -7,9 +7,9 @@
 #include <functional>
 
 #include "app/common/bytes_text.hpp"
-#include "app/compare/compared_run.hpp"
 #include "app/report/report_page.hpp"
 #include "app/report/sections.hpp"
+#include "core/json_lookup.hpp"
 #include "run/leaderboard.hpp"
 #include "run/metrics.hpp"
 
@@ -30,7 +30,7 @@ std::string bytes_words(double bytes) {
 std::string count_words(double count) { return fmt::format("{:.0f}", count); }
 
 double sum_of_bytes(ReportData const& data) {
-    auto const* bytes = data.summary.find("bytes");
+    auto const* bytes = data.run.summary.find("bytes");
     if (bytes == nullptr) return NAN;
     double out = 0;
     for (auto const* kind : {"state", "gradient", "data", "control"}) out += number_in(*bytes, kind).value_or(0);
@@ -38,7 +38,7 @@ double sum_of_bytes(ReportData const& data) {
 }
 
 std::vector<ComparedColumn> columns_of() {
-    return {{"trainers", [](auto const& d) { return static_cast<double>(d.facts.trainers()); }, count_words},
+    return {{"trainers", [](auto const& d) { return static_cast<double>(d.run.facts.trainers()); }, count_words},
             {"trials", [](auto const& d) { return static_cast<double>(d.trials.size()); }, count_words},
             {"epochs", [](auto const& d) { return static_cast<double>(d.laps); }, count_words},
             {"makespan", [](auto const& d) { return d.makespan_s; }, seconds_text},
@@ -56,8 +56,8 @@ std::string row_of_run(ReportData const& data, std::size_t number) {
     auto out = fmt::format(
         "<tr><td><svg class=\"key\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect class=\"f{}\" width=\"12\" "
         "height=\"12\" rx=\"2\"/></svg> <a href=\"#run{}-answer\">{}</a></td><td>{}</td><td>{}</td>",
-        number < k_most_compared_lines ? fmt::format("{}", number + 1) : "grey", number, escaped(cut_text(data.dir, 100)),
-        escaped(data.label), escaped(data.status));
+        number < k_most_compared_lines ? fmt::format("{}", number + 1) : "grey", number,
+        escaped(cut_text(data.run.directory.string(), 100)), escaped(data.label), escaped(data.run.status()));
     auto const* best = data.best_trial();
     out += fmt::format("<td>{}</td>", escaped(data.metric));
     out += best == nullptr ? cell_of(NAN, "") : cell_of(best->best->value, short_number(best->best->value));
@@ -106,12 +106,13 @@ std::string race(std::vector<ReportData> const& runs) {
     for (std::size_t r = 0; r < lines.size(); ++r) {
         std::vector<Spot> places;
         for (auto const& [at_s, value] : lines[r]) places.push_back(axes.at(at_s / unit.seconds, value));
-        svg.path(places, fmt::format("front s{}", r + 1), runs[r].dir);
+        svg.path(places, fmt::format("front s{}", r + 1), runs[r].run.directory.string());
     }
     std::string caption;
     for (std::size_t r = 0; r < runs.size(); ++r)
         if (lines[r].empty())
-            caption += fmt::format("{}{} ({})", caption.empty() ? "Not in the picture: " : ", ", cut_text(runs[r].dir, 80),
+            caption += fmt::format("{}{} ({})", caption.empty() ? "Not in the picture: " : ", ",
+                                   cut_text(runs[r].run.directory.string(), 80),
                                    runs[r].metric != runs.front().metric ? "compares by " + runs[r].metric
                                    : runs[r].best_trial() == nullptr     ? "has no value yet"
                                                                          : "more runs than can be told apart");

@@ -153,7 +153,7 @@ std::string errors_section(ReportData const& data) {
     if (!errors.confusion.empty() && errors.confusion.size() <= k_most_drawn)
         out += figure(ConfusionPicture(errors).take(),
                       "Rows by true class (line) and predicted class (column). Blue: right; orange: wrong.");
-    bool const labels = loss_traits(data.experiment.train.loss).answers == Answers::labels;
+    bool const labels = loss_traits(data.run.experiment.train.loss).answers == Answers::labels;
     out += classes_table(errors.classes, labels ? "label" : "class");
     if (errors.classes.size() > k_whole_matrix || errors.classes.empty()) out += confused_table(errors.confused);
     out += residuals(errors.targets);

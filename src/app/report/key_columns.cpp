@@ -123,7 +123,7 @@ std::vector<Tick> KeyColumn::ticks(AxisScale const& scale, int about) const {
 
 std::vector<KeyColumn> key_columns(ReportData const& data, KeyColumns which) {
     Problems ignored("");
-    auto const space = read_space(data.experiment, ignored);
+    auto const space = read_space(data.run.experiment, ignored);
     std::vector<KeyColumn> out;
     for (auto const& path : paths_of(data, space)) {
         auto column = column_of(data, path, space);

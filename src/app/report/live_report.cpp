@@ -109,7 +109,7 @@ double LiveReport::write_page(double renewed_every_s) {
     auto const before = cpu_s_of_thread();
     try {
         auto data = read_report(run_dir_.string());
-        if (data.status == "running") data.renewed_every_s = renewed_every_s;
+        if (data.run.status() == "running") data.renewed_every_s = renewed_every_s;
         write_atomically(run_dir_ / "report.html", report_page({std::move(data)}));
     } catch (std::exception const& error) {
         warn(fmt::format("the report is not renewed: {}", error.what()));

@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 
-#include "app/compare/compared_run.hpp"
 #include "app/report/sections.hpp"
 #include "experiment/metric.hpp"
 #include "experiment/procedures.hpp"
@@ -43,7 +42,7 @@ std::optional<FrontPoints> front_of(Json const& summary) {
 
 // The epoch with the best search.metric, whatever metric the report compares by.
 LapPoint const* best_of_search(ReportData const& data, ReportTrial const& trial) {
-    auto const& search = data.experiment.search;
+    auto const& search = data.run.experiment.search;
     auto const value = [&](LapPoint const& point) { return metric_value(point.metrics, search.metric); };
     LapPoint const* best = nullptr;
     for (auto const& point : trial.curve)
@@ -191,7 +190,7 @@ void draw_family(Svg& svg, ReportData const& data, Axes const& axes, FamilyTree 
 }  // namespace
 
 std::string pareto_section(ReportData const& data) {
-    auto const front = front_of(data.summary);
+    auto const front = front_of(data.run.summary);
     if (!front || front->values.empty()) return "";
     std::vector<double> xs, ys;
     std::vector<std::pair<Spot, ReportTrial const*>> others;
@@ -225,13 +224,13 @@ std::string pareto_section(ReportData const& data) {
 }
 
 std::string rungs_section(ReportData const& data) {
-    auto const& procedure = procedure_traits(data.experiment.search.procedure);
-    if (!procedure.has_rule || procedure.clones || data.journal.decisions.empty()) return "";
-    return survival(data) + rung_table(rungs_of(data.journal));
+    auto const& procedure = procedure_traits(data.run.experiment.search.procedure);
+    if (!procedure.has_rule || procedure.clones || data.run.journal.decisions.empty()) return "";
+    return survival(data) + rung_table(rungs_of(data.run.journal));
 }
 
 std::string family_section(ReportData const& data) {
-    auto const clones = clones_in(data.journal);
+    auto const clones = clones_in(data.run.journal);
     if (clones.empty()) return "";
     FamilyTree tree;
     for (auto const& trial : data.trials)

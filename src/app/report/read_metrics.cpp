@@ -42,15 +42,15 @@ bool says_something(ReportData const& data, std::string_view name) {
 
 std::vector<std::string> other_metrics(ReportData const& data) {
     std::vector<std::string> out;
-    for (auto const& name : names_of_metrics(data.journal))
+    for (auto const& name : names_of_metrics(data.run.journal))
         if (name != data.metric && says_something(data, name)) out.push_back(name);
     return out;
 }
 
 void choose_metric(ReportData& data, ComparedMetric const& metric) {
-    auto const& search = data.experiment.search;
+    auto const& search = data.run.experiment.search;
     data.metric = metric.name.empty() ? search.metric : metric.name;
-    auto const known = names_of_metrics(data.journal);
+    auto const known = names_of_metrics(data.run.journal);
     if (std::ranges::count(known, data.metric) == 0 && !metric.name.empty()) {
         auto const near = nearest(data.metric, known);
         throw ConfigError(fmt::format("--metric {}: is unknown (known: {}){}", data.metric, fmt::join(known, ", "),

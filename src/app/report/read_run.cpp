@@ -4,18 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <numeric>
 
-#include "app/compare/compared_run.hpp"
 #include "app/report/read_metrics.hpp"
 #include "app/report/read_times.hpp"
 #include "app/report/report_data.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
 #include "experiment/reader.hpp"
-#include "run/comparisons.hpp"
+#include "experiment/strategy_label.hpp"
 #include "run/metrics.hpp"
 #include "run/run_view.hpp"
 #include "run/trial_states.hpp"
@@ -24,29 +21,12 @@
 namespace hopscotch {
 namespace {
 
-namespace fs = std::filesystem;
-
-Experiment reported_experiment(RunFacts const& facts, fs::path const& dir) {
-    Problems problems((dir / "experiment.json").string());
-    auto out = read_experiment(facts.experiment.dump(), {}, problems);
-    if (!problems.empty()) throw DataError(problems.text());
-    return out;
-}
-
-Json summary_of(fs::path const& dir) {
-    auto const file = dir / "summary.json";
-    return fs::exists(file) ? parse_json_or_throw(read_whole(file), file.string()) : Json();
-}
-
-// The journal says how the run ended; a job that was killed says nothing.
-std::string status_of(Journal const& journal) { return journal.status.empty() ? "running" : journal.status; }
-
 using TrialIndex = std::map<TrialId, std::size_t>;
 
 TrialIndex begin_trials(ReportData& data) {
     TrialIndex index;
-    auto const states = trial_states(data.journal);
-    for (auto const& [id, assignment] : data.journal.assignments) {
+    auto const states = trial_states(data.run.journal);
+    for (auto const& [id, assignment] : data.run.journal.assignments) {
         index[id] = data.trials.size();
         auto& trial = data.trials.emplace_back();
         trial.id = id;
@@ -62,7 +42,7 @@ TrialIndex begin_trials(ReportData& data) {
 // laps_that_count: a lap that was trained again stands in a curve once.
 void add_curves(ReportData& data, TrialIndex const& index, std::map<TrialId, LossKind> const& losses,
                 RunClock const& clock) {
-    for (auto const* lap : laps_that_count(data.journal)) {
+    for (auto const* lap : laps_that_count(data.run.journal)) {
         if (lap->outcome != Outcome::finished) continue;
         auto& trial = data.trials[index.at(lap->trial)];
         auto metrics = metrics_of(*lap, losses.at(lap->trial));
@@ -80,9 +60,9 @@ void add_curves(ReportData& data, TrialIndex const& index, std::map<TrialId, Los
 
 // As the job itself sees it (live.json).
 void add_progress(ReportData& data) {
-    if (data.status != "running") return;
+    if (data.run.status() != "running") return;
     try {
-        auto const view = read_run_view(data.dir);
+        auto const view = read_run_view(data.run.directory);
         if (!view || view->status != "training") return;
         data.progress = progress_text(view->progress);
         data.planned_trials = view->progress.trials;
@@ -105,7 +85,7 @@ void finish_group(ReportGroup& group, ReportData const& data, std::size_t copies
     if (copies == 1) return;
     std::vector<double> values;
     for (auto const i : group.trials) {
-        values.push_back(value_of_trial(data.trials[i], data.experiment.search.objective));
+        values.push_back(value_of_trial(data.trials[i], data.run.experiment.search.objective));
         group.epochs = std::min(group.epochs, data.trials[i].epochs);
     }
     double const count = static_cast<double>(values.size());
@@ -116,7 +96,7 @@ void finish_group(ReportGroup& group, ReportData const& data, std::size_t copies
 }
 
 void add_groups(ReportData& data) {
-    auto const copies = data.experiment.search.copies();
+    auto const copies = data.run.experiment.search.copies();
     std::map<int, ReportGroup> groups;
     for (std::size_t i = 0; i < data.trials.size(); ++i) groups[data.trials[i].id.value / copies].trials.push_back(i);
     for (auto& [number, group] : groups) {
@@ -144,12 +124,12 @@ void choose_best(ReportData& data) {
 
 // Reads the units of every lap. A damaged file of units costs the pictures of time, not the report.
 void add_work(ReportData& data, TrialIndex const& index, std::map<TrialId, LossKind> const& losses, RunClock const& clock) {
-    Tally tally(data.metric, data.mode, data.facts.trainers());
-    for (auto const& [from, until] : data.journal.pauses) tally.pause(from, until);
+    Tally tally(data.metric, data.mode, data.run.facts.trainers());
+    for (auto const& [from, until] : data.run.journal.pauses) tally.pause(from, until);
     TimesReader times(data, clock);
-    UnitReader units(data.dir);
+    UnitReader units(data.run.directory);
     std::string problem;
-    for (auto const& journalled : data.journal.laps) {
+    for (auto const& journalled : data.run.journal.laps) {
         auto lap = journalled;
         try {
             if (problem.empty()) lap.units = units.units_of(journalled);
@@ -191,18 +171,13 @@ ReportData read_report(std::string const& dir, ComparedMetric const& metric) {
     if (!holds_run(dir))
         throw ConfigError(fmt::format("{}: holds no run (journal.jsonl or experiment.json is missing)", dir));
     ReportData data;
-    data.dir = dir;
     data.read_unix_s = unix_s();
-    data.facts = read_run_facts(dir);
-    data.experiment = reported_experiment(data.facts, dir);
-    data.label = strategy_label(data.facts.experiment, data.facts.strategy);
-    data.journal = read_journal(fs::path(dir) / "journal.jsonl");
-    data.summary = summary_of(dir);
-    data.status = status_of(data.journal);
+    data.run = read_run(dir);
+    data.label = strategy_label(data.run.facts.experiment, data.run.facts.strategy);
     choose_metric(data, metric);
-    RunClock const clock(data.facts.start_unix_s, data.journal.pauses);
+    RunClock const clock(data.run.facts.start_unix_s, data.run.journal.pauses);
     auto const index = begin_trials(data);
-    auto const losses = losses_of(data.experiment, data.journal.assignments);
+    auto const losses = losses_of(data.run.experiment, data.run.journal.assignments);
     add_curves(data, index, losses, clock);
     add_groups(data);
     choose_best(data);

@@ -26,8 +26,10 @@ std::int64_t activities_of(Journal const& journal) {
 }  // namespace
 
 TimesReader::TimesReader(ReportData const& data, RunClock const& clock)
-    : clock_(clock), end_s_(last_end_s(data.journal, clock)), one_by_one_(activities_of(data.journal) <= k_most_activities) {
-    out_.trainers.resize(static_cast<std::size_t>(data.facts.trainers()));
+    : clock_(clock),
+      end_s_(last_end_s(data.run.journal, clock)),
+      one_by_one_(activities_of(data.run.journal) <= k_most_activities) {
+    out_.trainers.resize(static_cast<std::size_t>(data.run.facts.trainers()));
     out_.begin_s = end_s_;
     out_.end_s = end_s_;
 }

@@ -7,11 +7,8 @@
 #include <vector>
 
 #include "app/report/found_errors.hpp"
-#include "core/json.hpp"
-#include "experiment/config.hpp"
-#include "run/journal.hpp"
 #include "run/metrics.hpp"
-#include "run/run_directory.hpp"
+#include "run/recorded_run.hpp"
 #include "run/tally.hpp"
 
 namespace hopscotch {
@@ -75,12 +72,8 @@ struct ReportTimes {
 };
 
 struct ReportData {
-    std::string dir, label;  // label: the strategy and its settings
-    RunFacts facts;
-    Experiment experiment;
-    Journal journal;
-    Json summary;        // null: the run has not ended
-    std::string status;  // finished, interrupted, failed; running: no job has ended it
+    RecordedRun run;
+    std::string label;  // the strategy and its settings
     std::optional<FoundErrors> errors;
     std::string metric;
     Mode mode = Mode::max;
@@ -98,7 +91,7 @@ struct ReportData {
     std::int64_t planned_trials = 0;  // likewise; 0: not known
     double renewed_every_s = 0;       // a job works on the run, and renews the page so often; 0: nobody does
 
-    bool has_copies() const { return experiment.search.copies() > 1; }
+    bool has_copies() const { return run.experiment.search.copies() > 1; }
     // Of `metric` at the best epoch, as the validation rows leave it; none: not known.
     std::optional<double> standard_error() const;
     ReportTrial const* best_trial() const { return best ? &trials[*best] : nullptr; }

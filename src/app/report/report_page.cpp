@@ -70,10 +70,10 @@ Parts parts_of_run(ReportData const& data, std::string const& prefix) {
 std::string header_of(ReportData const& data, std::string_view level) {
     return fmt::format(
         "<{0}>{1} <span class=\"badge {2}\">{3}</span></{0}><p class=\"sub\">{4}, {5}, {6}, {7}. Started {8}.</p>", level,
-        escaped(cut_text(data.facts.name, 200)), data.status == "finished" ? "good" : "open",
-        escaped(cut_text(data.status, 30)), escaped(data.experiment.search.procedure), escaped(data.label),
-        counted(data.facts.trainers(), "trainer"), counted(data.facts.shards(), "shard"),
-        date_text(data.facts.start_unix_s));
+        escaped(cut_text(data.run.facts.name, 200)), data.run.status() == "finished" ? "good" : "open",
+        escaped(cut_text(data.run.status(), 30)), escaped(data.run.experiment.search.procedure), escaped(data.label),
+        counted(data.run.facts.trainers(), "trainer"), counted(data.run.facts.shards(), "shard"),
+        date_text(data.run.facts.start_unix_s));
 }
 
 // A page that the job renews is loaded again by the script, and without scripts by the browser.
@@ -107,7 +107,7 @@ std::string footer_of(ReportData const& data) {
 
 std::string page_of_run(ReportData const& data) {
     auto const parts = parts_of_run(data, "");
-    return document_of(data.facts.name + " - hopscotch",
+    return document_of(data.run.facts.name + " - hopscotch",
                        fmt::format("<header>{}</header><nav>{}</nav>\n{}{}", header_of(data, "h1"), parts.links, parts.body,
                                    footer_of(data)),
                        data.renewed_every_s);
@@ -124,7 +124,7 @@ std::string report_page(std::vector<ReportData> const& runs) {
         body += fmt::format(
             "<details class=\"run\"><summary>{}</summary><div class=\"of-run\"><header>{}</header><nav>{}</nav>\n{}"
             "</div></details>\n",
-            escaped(cut_text(runs[r].dir, 200)), header_of(runs[r], "h2"), parts.links, parts.body);
+            escaped(cut_text(runs[r].run.directory.string(), 200)), header_of(runs[r], "h2"), parts.links, parts.body);
     }
     return document_of("Comparison of runs - hopscotch", body + footer_of(runs.front()));
 }

@@ -129,7 +129,8 @@ std::string errors_text(FoundErrors const& errors, std::size_t width) {
 
 std::string report_text(ReportData const& data, int columns) {
     auto const width = static_cast<std::size_t>(std::max(columns, 40));
-    auto out = fmt::format("{}: {}, {}\n", data.dir, data.status, counted(std::ssize(data.trials), "trial"));
+    auto out = fmt::format("{}: {}, {}\n", data.run.directory.string(), data.run.status(),
+                           counted(std::ssize(data.trials), "trial"));
     if (data.ranking.empty()) return out + fmt::format("no trial has a finite {} yet\n", data.metric);
     out += trials_table(data, width);
     if (auto const second = second_place(data); !second.empty()) out += fmt::format("{}\n", second);

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <map>
 
-#include "app/compare/compared_run.hpp"
 #include "app/report/read_times.hpp"
 #include "app/report/sections.hpp"
+#include "core/json_lookup.hpp"
 
 namespace hopscotch {
 namespace {
@@ -111,26 +111,26 @@ void draw_ways(Svg& svg, ReportData const& data, TimelineRows const& rows, AxisS
 }
 
 void draw_losses(Svg& svg, ReportData const& data, TimelineRows const& rows, AxisScale const& time) {
-    RunClock const clock(data.facts.start_unix_s, data.journal.pauses);
-    for (auto const& [from, until] : data.journal.pauses) {
+    RunClock const clock(data.run.facts.start_unix_s, data.run.journal.pauses);
+    for (auto const& [from, until] : data.run.journal.pauses) {
         double const x = time.at(clock.at(from));
         svg.line({x, k_rows_top - 6}, {x, rows.bottom()}, "pause");
     }
-    for (auto const& lost : data.journal.lost) {
+    for (auto const& lost : data.run.journal.lost) {
         if (lost.trainer.value < 0 || lost.trainer.index() >= rows.count) continue;
         svg.text({time.at(clock.at(lost.unix_s)), rows.top(lost.trainer.index()) + rows.height / 2 + 5}, "lost mid", "×");
     }
 }
 
 std::ptrdiff_t checkpoints_in(ReportData const& data) {
-    return std::ranges::count(data.journal.marks, TraceMark::Row::checkpoints, &TraceMark::row);
+    return std::ranges::count(data.run.journal.marks, TraceMark::Row::checkpoints, &TraceMark::row);
 }
 
 // Another thread of the trainer writes them, so they lie beside units: a thin bar at the lower edge of the row.
 void draw_checkpoints(Svg& svg, ReportData const& data, TimelineRows const& rows, AxisScale const& time) {
     if (checkpoints_in(data) > k_most_checkpoints) return;
-    RunClock const clock(data.facts.start_unix_s, data.journal.pauses);
-    for (auto const& mark : data.journal.marks) {
+    RunClock const clock(data.run.facts.start_unix_s, data.run.journal.pauses);
+    for (auto const& mark : data.run.journal.marks) {
         auto const row = static_cast<std::size_t>(std::max(0, mark.trainer));
         if (mark.row != TraceMark::Row::checkpoints || row >= rows.count) continue;
         double const start = time.at(clock.at(mark.unix_s - mark.seconds)), bottom = rows.top(row) + rows.height - 2;
@@ -191,10 +191,10 @@ std::string idle_words(ReportData const& data, TimeParts const& all) {
         "first unit, {} after its last.",
         percent(all.train), percent(all.validate), percent(all.rest), percent(all.switching), percent(all.first),
         percent(all.last));
-    if (auto const* hop = data.summary.find("hop_ms"); hop != nullptr && number_in(*hop, "p50"))
+    if (auto const* hop = data.run.summary.find("hop_ms"); hop != nullptr && number_in(*hop, "p50"))
         out += fmt::format(" A hop took {:.3g} ms (median), {:.3g} ms (99th percentile).", *number_in(*hop, "p50"),
                            number_in(*hop, "p99").value_or(0));
-    if (auto const* saved = data.summary.find("checkpoints"); saved != nullptr && number_in(*saved, "written"))
+    if (auto const* saved = data.run.summary.find("checkpoints"); saved != nullptr && number_in(*saved, "written"))
         out += fmt::format(" The last job wrote {:.0f} checkpoints.", *number_in(*saved, "written"));
     double exposed = 0;
     for (auto const& times : data.times.trainers) exposed += times.exposed_s;
@@ -247,7 +247,7 @@ std::string timeline_caption(ReportData const& data, TimelineRows const& rows) {
            R"(<button data-zoom="all">All</button> or drag over a part of the picture.</p>)";
     if (!data.times.activities.empty() && rows.count > 1) out += "The hops of a trial appear under the mouse. ";
     if (!data.times.cells.empty()) out += "The height of a bar is the share of the time. ";
-    if (!data.journal.pauses.empty()) out += "Dashed: another job took over; the time between jobs is left out. ";
+    if (!data.run.journal.pauses.empty()) out += "Dashed: another job took over; the time between jobs is left out. ";
     if (checkpoints > k_most_checkpoints) out += fmt::format("{} checkpoints are not drawn. ", checkpoints);
     if (data.times.trainers.size() > rows.count)
         out += fmt::format("{} of {} trainers are drawn.", rows.count, data.times.trainers.size());

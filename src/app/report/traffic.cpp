@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "app/common/bytes_text.hpp"
-#include "app/compare/compared_run.hpp"
 #include "app/report/sections.hpp"
 #include "core/counted.hpp"
+#include "core/json_lookup.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "schedule/run_estimate.hpp"
@@ -28,16 +28,16 @@ Workload workload_of_report(ReportData const& data) {
     Workload out;
     std::int64_t largest = 1;
     for (auto const& trial : data.trials) largest = std::max(largest, trial.state_bytes);
-    auto const weights = number_in(data.summary, "weight_bytes");
+    auto const weights = number_in(data.run.summary, "weight_bytes");
     double const share = weights ? std::min(1.0, *weights / static_cast<double>(largest)) : 1;
     out.dataset_bytes =
-        static_cast<std::int64_t>(std::clamp(number_in(data.summary, "storage_bytes").value_or(0), 0.0, 1e18));
+        static_cast<std::int64_t>(std::clamp(number_in(data.run.summary, "storage_bytes").value_or(0), 0.0, 1e18));
     for (std::size_t i = 0; i < data.trials.size(); ++i) {
         auto const& trial = data.trials[i];
         if (trial.curve.empty() || trial.rows == 0) continue;
         Problems ignored("");
         auto const& own =
-            i < k_most_resolved ? resolve(data.experiment, trial.assignment, ignored).train : data.experiment.train;
+            i < k_most_resolved ? resolve(data.run.experiment, trial.assignment, ignored).train : data.run.experiment.train;
         ModelWork model;
         model.epochs = std::ssize(trial.curve);
         model.batch = std::max(1, own.batch_size);
@@ -61,15 +61,15 @@ std::vector<StrategyBytes> other_strategies(ReportData const& data) {
     if (work.models.empty()) return out;
     double const per_lap = data.laps > 0 ? static_cast<double>(data.hops) / static_cast<double>(data.laps) : 0;
     for (auto const& traits : strategy_traits()) {
-        if (traits.name == data.facts.strategy) continue;
+        if (traits.name == data.run.facts.strategy) continue;
         StrategyConfig config;
         config.name = traits.name;
         bool const hops = traits.training == Training::hopping;
         auto const estimate = estimate_run({.strategy = config,
                                             .work = work,
-                                            .cluster = {data.facts.trainers(), {1e9, 1e-4}},
-                                            .hops_per_lap = hops && per_lap == 0 ? data.facts.trainers() : per_lap,
-                                            .knows_weights = number_in(data.summary, "weight_bytes").has_value(),
+                                            .cluster = {data.run.facts.trainers(), {1e9, 1e-4}},
+                                            .hops_per_lap = hops && per_lap == 0 ? data.run.facts.trainers() : per_lap,
+                                            .knows_weights = number_in(data.run.summary, "weight_bytes").has_value(),
                                             .knows_dataset = work.dataset_bytes > 0});
         if (estimate) out.push_back({std::string(traits.name), static_cast<double>(estimate->network_bytes)});
     }
@@ -106,10 +106,10 @@ std::string kinds_table(Json const& bytes) {
 
 // Without control messages, which all strategies have.
 double sent_by_run(ReportData const& data) {
-    auto const* bytes = data.summary.find("bytes");
+    auto const* bytes = data.run.summary.find("bytes");
     if (bytes == nullptr) return static_cast<double>(data.hop_bytes);
     return number_in(*bytes, "state").value_or(0) + number_in(*bytes, "gradient").value_or(0) +
-           number_in(data.summary, "staged_bytes").value_or(0);
+           number_in(data.run.summary, "staged_bytes").value_or(0);
 }
 
 std::string strategies_table(ReportData const& data) {
@@ -140,7 +140,7 @@ std::string fact_row(std::string_view name, std::string_view value) {
 }  // namespace
 
 std::string bytes_section(ReportData const& data) {
-    auto const* bytes = data.summary.find("bytes");
+    auto const* bytes = data.run.summary.find("bytes");
     auto out = bytes != nullptr
                    ? kinds_table(*bytes)
                    : note(fmt::format("So far {} moved {}. Other bytes are counted at the end of a run.",
@@ -155,7 +155,7 @@ std::string memory_section(ReportData const& data) {
         largest = std::max(largest, trial.state_bytes);
         together += std::min<std::int64_t>(trial.state_bytes, INT64_MAX / 2 - together);
     }
-    if (auto const* peaks = data.summary.find("peak_rss_bytes"); peaks != nullptr && peaks->is_array()) {
+    if (auto const* peaks = data.run.summary.find("peak_rss_bytes"); peaks != nullptr && peaks->is_array()) {
         std::vector<double> values;
         for (auto const& peak : peaks->array()) values.push_back(peak.is_number() ? peak.number() : 0);
         if (!values.empty()) rows += fact_row("rank 0, most memory", amount_text(values.front()));
@@ -169,7 +169,7 @@ std::string memory_section(ReportData const& data) {
     };
     for (auto const& fact : {Fact{"storage_bytes", "training rows that all trainers hold"},
                              Fact{"staged_bytes", "of these, copies"}, Fact{"spilled_bytes", "waiting states on the disk"}})
-        if (auto const value = number_in(data.summary, fact.key); value && *value > 0)
+        if (auto const value = number_in(data.run.summary, fact.key); value && *value > 0)
             rows += fact_row(fact.name, amount_text(*value));
     if (rows.empty()) return "";
     return "<div class=\"scroll\"><table class=\"facts\"><tbody>" + rows + "</tbody></table></div>" +

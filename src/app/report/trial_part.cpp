@@ -22,16 +22,16 @@ double short_value(double value) { return std::strtod(fmt::format("{:.4g}", valu
 // By trial: what the search and users decided, and how it ended.
 std::map<TrialId, Json::Array> logs_of(ReportData const& data) {
     std::map<TrialId, Json::Array> out;
-    for (auto const& decision : data.journal.decisions) {
+    for (auto const& decision : data.run.journal.decisions) {
         auto& log = out[decision.trial];
         if (log.size() >= k_most_log_lines) continue;
         auto const when = decision.epoch < 0 ? std::string() : fmt::format("after epoch {}: ", decision.epoch);
         auto const why = decision.why.empty() ? "" : fmt::format(" ({})", cut_text(decision.why, 200));
         log.emplace_back(fmt::format("{}{}{}", when, name_of(decision.kind), why));
     }
-    for (auto const& [trial, count] : data.journal.retries)
+    for (auto const& [trial, count] : data.run.journal.retries)
         out[trial].emplace_back(fmt::format("went back to its checkpoint {} times, by no fault of its own", count));
-    for (auto const& end : data.journal.ended)
+    for (auto const& end : data.run.journal.ended)
         out[end.trial].emplace_back(end.reason.empty() ? end.status
                                                        : fmt::format("{}: {}", end.status, cut_text(end.reason, 400)));
     return out;

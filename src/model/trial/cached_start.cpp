@@ -17,7 +17,6 @@
 #include "model/feed/workspace_impl.hpp"
 #include "model/gpu/device.hpp"
 #include "model/network/network.hpp"
-#include "model/state/safetensors.hpp"
 #include "model/step/step.hpp"
 #include "model/trial/evaluation.hpp"
 #include "model/trial/pretrained_weights.hpp"

@@ -15,7 +15,6 @@
 #include "experiment/config.hpp"
 #include "model/state/state.hpp"
 #include "model/trial/training_pass.hpp"
-#include "schedule/lap_metric.hpp"
 #include "strategy/common/lap_codec.hpp"
 #include "strategy/together/group_messages.hpp"
 #include "strategy/together/group_validation.hpp"

@@ -120,4 +120,9 @@ std::uint64_t free_on_host(fs::path const& root) {
 
 std::uint64_t free_memory_bytes(fs::path const& root) { return std::min(free_on_host(root), free_in_groups(root)); }
 
+std::uint64_t state_memory(std::uint64_t configured, int trainers_on_host) {
+    if (configured > 0) return configured;
+    return free_memory_bytes() / 3 / static_cast<std::uint64_t>(std::max(1, trainers_on_host));
+}
+
 }  // namespace hopscotch

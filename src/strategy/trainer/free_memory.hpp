@@ -12,4 +12,8 @@ namespace hopscotch {
 // v2: memory.max, memory.high; v1: memory.limit_in_bytes).
 std::uint64_t free_memory_bytes(std::filesystem::path const& root = "/");
 
+// Of waiting states, the limit of a trainer: run.state_memory, or its part of a third of the free memory, because states
+// that train, travel or come back need memory too.
+std::uint64_t state_memory(std::uint64_t configured, int trainers_on_host);
+
 }  // namespace hopscotch

@@ -18,6 +18,7 @@
 #include "strategy/common/worker_resources.hpp"
 #include "strategy/trainer/best_snapshot.hpp"
 #include "strategy/trainer/checkpointer.hpp"
+#include "strategy/trainer/free_memory.hpp"
 #include "strategy/trainer/job_ended.hpp"
 #include "strategy/trainer/state_file.hpp"
 #include "strategy/trainer/state_store.hpp"

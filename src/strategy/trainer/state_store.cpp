@@ -11,7 +11,6 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
-#include "strategy/trainer/free_memory.hpp"
 #include "strategy/trainer/spill_file.hpp"
 
 namespace hopscotch {
@@ -248,11 +247,6 @@ void StateStore::read(std::shared_ptr<Entry> const& entry, std::unique_lock<std:
     }
     changed_.notify_all();
     if (trouble) std::rethrow_exception(trouble);
-}
-
-std::uint64_t state_memory(std::uint64_t configured, int trainers_on_host) {
-    if (configured > 0) return configured;
-    return free_memory_bytes() / 3 / static_cast<std::uint64_t>(std::max(1, trainers_on_host));
 }
 
 }  // namespace hopscotch

@@ -72,8 +72,4 @@ private:
     std::thread thread_;
 };
 
-// The limit of a trainer: run.state_memory, or its part of a third of the free memory, because states that train, travel or
-// come back need memory too (free_memory.hpp).
-std::uint64_t state_memory(std::uint64_t configured, int trainers_on_host);
-
 }  // namespace hopscotch
