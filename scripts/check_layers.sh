@@ -14,8 +14,9 @@ declare -A allowed=(
     [search]="core experiment"
     [schedule]="core experiment search"
     [run]="core experiment search schedule"
+    [analysis]="core experiment search schedule run"
     [strategy]="core experiment comm data model search schedule run"
-    [app]="core experiment comm data model search schedule run strategy"
+    [app]="core experiment comm data model search schedule run analysis strategy"
 )
 
 # Rooms: the folders of a module that shows its structure by folders. A file in a room includes its own room and what the row
@@ -42,18 +43,20 @@ declare -A rooms=(
     [strategy/mop]="common trainer together"
     [strategy/whole_laps]="common trainer"
     [strategy/*]="common trainer together"
+    [analysis/results]=""
+    [analysis/cost]=""
+    [analysis/compare]="cost"
+    [analysis/forecast]="cost"
+    [analysis/export]="results"
     [app/common]=""
     [app/job]="common report"
-    [app/forecast]="common"
-    [app/plan]="common job forecast compare"
-    [app/compare]=""
-    [app/report]="common compare"
-    [app/export]="common report"
+    [app/plan]="common job"
+    [app/report]="common"
     [app/data]="common"
     [app/bench]="common"
     [app/doctor]="common"
     [app/completion]=""
-    [app/commands]="common job forecast plan compare report export data bench doctor completion"
+    [app/commands]="common job plan report data bench doctor completion"
 )
 
 # "header regex | where it may be included (regex on path) | why", a line each.

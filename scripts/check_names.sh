@@ -14,7 +14,7 @@ experiment/metric.cpp            \.name = "[a-z0-9_]+"
 experiment/loss_traits.cpp       LossKind::[a-z_]+, "[a-z0-9_]+"
 schedule/policy.cpp              \{"[a-z0-9_]+", planned
 '
-makers='strategy/strategy_table.cpp schedule/run_estimate.cpp search/procedure_table.cpp'
+makers='strategy/strategy_table.cpp analysis/cost/run_estimate.cpp search/procedure_table.cpp'
 
 # Where a name in quotes is allowed all the same: "regex on path:line:text | why", a line each.
 allowed='

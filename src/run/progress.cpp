@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/quantity_text.hpp"
 #include "run/terminal.hpp"
 
 namespace hopscotch {
@@ -43,13 +44,6 @@ std::string best_text(ProgressState const& state) {
 }
 
 }  // namespace
-
-std::string duration(double seconds) {
-    auto const s = static_cast<std::int64_t>(std::ceil(std::max(seconds, 0.0)));
-    if (s < 60) return fmt::format("{}s", s);
-    if (s < 3600) return fmt::format("{}m{:02}s", s / 60, s % 60);
-    return fmt::format("{}h{:02}m", s / 3600, s % 3600 / 60);
-}
 
 std::string percent_text(ProgressState const& state) { return fmt::format("{} %", static_cast<int>(share(state) * 100)); }
 

@@ -28,8 +28,6 @@ struct ProgressState {
     std::optional<BestSoFar> best;
 };
 
-std::string duration(double seconds);  // 12s, 3m04s, 2h30m
-
 std::string percent_text(ProgressState const& state);   // "46 %", rounded down
 std::string progress_text(ProgressState const& state);  // "46 %, ETA 36s, 7 of 16 trials have ended"
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "core/log.hpp"
+#include "core/quantity_text.hpp"
 
 namespace hopscotch {
 namespace {

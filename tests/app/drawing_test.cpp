@@ -2,9 +2,9 @@
 // Tables, curves and charts in text: exact pictures of small cases.
 #include <gtest/gtest.h>
 
-#include "app/forecast/gantt.hpp"
-#include "app/forecast/text_table.hpp"
-#include "app/forecast/trainer_curve.hpp"
+#include "analysis/forecast/gantt.hpp"
+#include "analysis/forecast/trainer_curve.hpp"
+#include "core/text_table.hpp"
 #include "schedule/policy.hpp"
 #include "schedule/simulate.hpp"
 

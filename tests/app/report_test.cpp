@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/results/run_clock.hpp"
 #include "app/report/importance.hpp"
 #include "app/report/live_report.hpp"
-#include "app/report/run_clock.hpp"
 #include "app/report/sections.hpp"
 #include "app/report/svg.hpp"
 
@@ -94,13 +94,13 @@ TEST(ReportText, SaysTimesInUnits) {
 
 // Columns of a device stand there only if its use is known of some trial.
 TEST(Leaderboard, ShowsTheUseOfDevices) {
-    ReportData data;
+    RunResults data;
     for (int id : {0, 1}) {
-        ReportTrial trial;
+        TrialResults trial;
         trial.id = TrialId(id);
         trial.train_s = 10;
         data.trials.push_back(trial);
-        ReportGroup group;
+        GroupResults group;
         group.trials = {data.groups.size()};
         group.value = NAN;
         data.groups.push_back(group);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "schedule/lap.hpp"
 #include "schedule/policy.hpp"
 
 namespace hopscotch {

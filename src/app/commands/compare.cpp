@@ -9,11 +9,11 @@
 #include <cmath>
 #include <memory>
 
+#include "analysis/compare/comparable.hpp"
+#include "analysis/compare/comparison_text.hpp"
+#include "analysis/compare/predictions.hpp"
 #include "app/commands/commands.hpp"
-#include "app/compare/comparable.hpp"
-#include "app/compare/comparison_text.hpp"
-#include "app/compare/predictions.hpp"
-#include "app/compare/quantity.hpp"
+#include "app/common/quantity.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
 #include "experiment/strategy_traits.hpp"

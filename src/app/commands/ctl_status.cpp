@@ -10,6 +10,7 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
+#include "core/quantity_text.hpp"
 #include "experiment/metric.hpp"
 #include "run/leaderboard.hpp"
 #include "run/recorded_run.hpp"

@@ -14,15 +14,15 @@
 
 #include "app/commands/commands.hpp"
 #include "app/common/build_info.hpp"
-#include "app/common/bytes_text.hpp"
 #include "app/common/launch.hpp"
 #include "app/doctor/examine.hpp"
-#include "app/forecast/text_table.hpp"
 #include "comm/mpi_world.hpp"
 #include "comm/thread_world.hpp"
 #include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
+#include "core/quantity_text.hpp"
+#include "core/text_table.hpp"
 #include "run/terminal.hpp"
 
 namespace hopscotch {

@@ -7,20 +7,20 @@
 #include <filesystem>
 #include <memory>
 
+#include "analysis/export/epochs_csv.hpp"
+#include "analysis/export/optuna_journal.hpp"
 #include "app/commands/commands.hpp"
-#include "app/common/bytes_text.hpp"
 #include "app/common/out_file.hpp"
-#include "app/export/epochs_csv.hpp"
-#include "app/export/optuna_journal.hpp"
 #include "core/durable_file.hpp"
 #include "core/error.hpp"
+#include "core/quantity_text.hpp"
 
 namespace hopscotch {
 namespace {
 
 struct Format {
     std::string kind, file;  // kind: for errors; file: its default name in the run directory
-    std::string (*write)(ReportData const& data);
+    std::string (*write)(RunResults const& data);
 };
 
 struct ExportOptions {
@@ -30,7 +30,7 @@ struct ExportOptions {
 int export_command(Format const& format, ExportOptions const& options) {
     auto const path =
         options.out.empty() ? std::filesystem::path(options.run_dir) / format.file : std::filesystem::path(options.out);
-    auto const data = read_report(options.run_dir);
+    auto const data = read_results(options.run_dir);
     check_out_file(path.string(), format.kind);
     auto const text = format.write(data);
     write_atomically(path, text);

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "app/commands/commands.hpp"
-#include "app/compare/quantity.hpp"
+#include "app/common/quantity.hpp"
 #include "app/plan/plan_run.hpp"
 #include "core/error.hpp"
 #include "run/terminal.hpp"

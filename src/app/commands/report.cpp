@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "app/commands/commands.hpp"
-#include "app/common/bytes_text.hpp"
 #include "app/common/choice.hpp"
 #include "app/common/out_file.hpp"
 #include "app/report/report_page.hpp"
@@ -16,6 +15,7 @@
 #include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
+#include "core/quantity_text.hpp"
 #include "run/run_directory.hpp"
 #include "run/terminal.hpp"
 
@@ -51,10 +51,10 @@ int report_command(ReportOptions const& options) {
     auto const path = options.out.empty() ? std::filesystem::path(options.run_dirs.front()) / "report.html"
                                           : std::filesystem::path(options.out);
     if (!options.text) check_page(path, options.out.empty());
-    std::vector<ReportData> runs;
+    std::vector<RunResults> runs;
     for (auto const& dir : options.run_dirs) {
         try {
-            runs.push_back(read_report(dir, options.metric));
+            runs.push_back(read_results(dir, options.metric));
         } catch (ConfigError const&) {
             throw;
         } catch (DataError const&) {

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <span>
 
-#include "app/common/bytes_text.hpp"
 #include "core/clock.hpp"
 #include "core/hash.hpp"
 #include "core/log.hpp"
+#include "core/quantity_text.hpp"
 #include "data/dataset/verify.hpp"
 #include "run/terminal.hpp"
 

@@ -10,8 +10,8 @@
 #include <set>
 #include <utility>
 
-#include "app/common/bytes_text.hpp"
 #include "app/common/launch.hpp"
+#include "core/quantity_text.hpp"
 
 namespace hopscotch {
 namespace {

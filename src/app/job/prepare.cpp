@@ -9,7 +9,6 @@
 #include <optional>
 #include <set>
 
-#include "app/common/bytes_text.hpp"
 #include "app/job/check_metrics.hpp"
 #include "app/job/check_trials.hpp"
 #include "app/job/earlier_jobs.hpp"
@@ -25,6 +24,7 @@
 #include "core/fault.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
+#include "core/quantity_text.hpp"
 #include "data/batches/augment.hpp"
 #include "data/batches/row_block.hpp"
 #include "data/dataset/verify.hpp"

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "app/common/bytes_text.hpp"
 #include "app/job/plan_trials.hpp"
 #include "app/job/prepare.hpp"
+#include "core/quantity_text.hpp"
 #include "data/batches/row_block.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/tally.hpp"

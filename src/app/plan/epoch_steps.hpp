@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many steps an epoch of a trial has, as real trainers cut it: by the step plan of a group, or of one trainer.
 #pragma once
-#include "app/forecast/planned_trial.hpp"
+#include "analysis/forecast/planned_trial.hpp"
 
 namespace hopscotch {
 

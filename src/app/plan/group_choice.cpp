@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "app/forecast/strategy_forecast.hpp"
+#include "analysis/forecast/strategy_forecast.hpp"
 #include "app/job/prepare.hpp"
 #include "app/plan/planned_run.hpp"
 #include "app/plan/strategy_cases.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "app/forecast/plan_report.hpp"
+#include "analysis/forecast/plan_report.hpp"
 
 namespace hopscotch {
 

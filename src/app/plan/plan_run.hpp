@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/forecast/plan_report.hpp"
+#include "analysis/forecast/plan_report.hpp"
 #include "app/job/run_options.hpp"
 #include "app/plan/trial_costs.hpp"
 

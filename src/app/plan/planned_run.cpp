@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "app/forecast/gantt.hpp"
+#include "analysis/forecast/gantt.hpp"
 #include "app/job/largest_trial.hpp"
 #include "app/job/prepare.hpp"
 #include "app/plan/epoch_steps.hpp"

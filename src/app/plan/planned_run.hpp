@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/forecast/planned_trial.hpp"
+#include "analysis/forecast/planned_trial.hpp"
 #include "schedule/virtual_cluster.hpp"
 
 namespace hopscotch {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/common/bytes_text.hpp"
 #include "app/job/largest_trial.hpp"
 #include "app/job/plan_trials.hpp"
 #include "app/job/prepare.hpp"
@@ -16,6 +15,7 @@
 #include "app/plan/known_speed.hpp"
 #include "app/plan/simulated_search.hpp"
 #include "core/error.hpp"
+#include "core/quantity_text.hpp"
 #include "data/dataset/shard.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"

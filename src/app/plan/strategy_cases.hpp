@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-#include "app/forecast/strategy_forecast.hpp"
+#include "analysis/forecast/strategy_forecast.hpp"
 
 namespace hopscotch {
 

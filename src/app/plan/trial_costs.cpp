@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/cost/run_work.hpp"
 #include "app/common/run_code.hpp"
-#include "app/compare/run_work.hpp"
 #include "app/job/prepare.hpp"
 #include "app/plan/known_speed.hpp"
 #include "core/error.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/compare/step_times.hpp"
+#include "analysis/cost/step_times.hpp"
 #include "data/dataset/data_schema.hpp"
 #include "experiment/assignment.hpp"
 

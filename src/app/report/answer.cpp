@@ -4,32 +4,33 @@
 
 #include <cmath>
 
-#include "app/common/bytes_text.hpp"
 #include "app/report/sections.hpp"
 #include "core/counted.hpp"
 #include "core/json_lookup.hpp"
+#include "core/quantity_text.hpp"
 #include "run/leaderboard.hpp"
 #include "run/second_place.hpp"
 
 namespace hopscotch {
 namespace {
 
-std::string state_sentence(ReportData const& data) {
+std::string state_sentence(RunResults const& data) {
     if (data.run.status() == "finished") return "";
-    if (data.renewed_every_s > 0)
+    if (data.now.renewed_every_s > 0)
         return fmt::format("The run is in training{}. Its job renews this page every {}.",
-                           data.progress.empty() ? "" : ": " + escaped(data.progress), seconds_text(data.renewed_every_s));
+                           data.now.progress.empty() ? "" : ": " + escaped(data.now.progress),
+                           seconds_text(data.now.renewed_every_s));
     if (data.run.status() != "running")
         return fmt::format("The run was {}: this is what it had found by then. <code>--resume</code> continues it.",
                            data.run.status() == "interrupted" ? "interrupted" : "ended by a failure");
-    double const age_s = std::max(0.0, data.read_unix_s - data.run.journal.last_unix_s);
+    double const age_s = std::max(0.0, data.now.read_unix_s - data.run.journal.last_unix_s);
     return fmt::format(
         "The run has not ended: a job works on it, or was killed. The last line of its journal was {} old when "
         "this page was written.",
         seconds_text(age_s));
 }
 
-std::string result_sentence(ReportData const& data) {
+std::string result_sentence(RunResults const& data) {
     auto const* best = data.best_trial();
     if (best == nullptr) return fmt::format("No trial has a finite {} yet.", escaped(data.metric));
     std::string out;
@@ -47,7 +48,7 @@ std::string result_sentence(ReportData const& data) {
                        short_number(best->best->value), best->best->epoch, best->id.value);
 }
 
-std::string test_sentence(ReportData const& data) {
+std::string test_sentence(RunResults const& data) {
     auto const* test = data.run.summary.find("test");
     if (test == nullptr || !test->is_object()) return "";
     // Of the search's best epoch; --metric may have chosen another one.
@@ -66,9 +67,9 @@ std::string test_sentence(ReportData const& data) {
 
 }  // namespace
 
-std::string second_place(ReportData const& data) {
+std::string second_place(RunResults const& data) {
     if (data.ranking.size() < 2) return "";
-    auto const placed = [&](ReportGroup const& group) {
+    auto const placed = [&](GroupResults const& group) {
         auto const& trial = data.trials[group.trials.front()];
         auto const name = group.trials.size() == 1
                               ? fmt::format("trial {}", trial.id.value)
@@ -85,42 +86,42 @@ std::string second_place(ReportData const& data) {
 
 namespace {
 
-std::string second_sentence(ReportData const& data) {
+std::string second_sentence(RunResults const& data) {
     auto const text = second_place(data);
     return text.empty() ? "" : fmt::format("<p>The second: {}.</p>", escaped(text));
 }
 
-std::string cost_sentence(ReportData const& data) {
+std::string cost_sentence(RunResults const& data) {
     auto const trainers = counted(data.run.facts.trainers(), "trainer");
     return fmt::format("The search cost {} on {}: {} of training and validation for {} and {}.",
-                       seconds_text(data.makespan_s), trainers, seconds_text(data.work_s),
-                       counted(std::ssize(data.trials), "trial"), counted(data.laps, "epoch"));
+                       seconds_text(data.totals.makespan_s), trainers, seconds_text(data.totals.work_s),
+                       counted(std::ssize(data.trials), "trial"), counted(data.totals.laps, "epoch"));
 }
 
 std::string tile(std::string_view value, std::string_view name) {
     return fmt::format("<div><dd>{}</dd><dt>{}</dt></div>", escaped(value), escaped(name));
 }
 
-std::string tiles(ReportData const& data) {
+std::string tiles(RunResults const& data) {
     auto out = std::string("<dl class=\"tiles\">");
     if (auto const* best = data.best_trial()) out += tile(short_number(best->best->value), "best " + data.metric);
     auto const trials = std::ssize(data.trials);
-    out +=
-        tile(data.planned_trials > trials ? fmt::format("{} of {}", trials, data.planned_trials) : fmt::format("{}", trials),
-             "trials");
-    out += tile(fmt::format("{}", data.laps), "epochs trained");
-    out += tile(seconds_text(data.makespan_s), "makespan");
-    if (data.makespan_s > 0) out += tile(fmt::format("{:.0f} %", 100 * data.utilisation), "trainers busy");
-    if (data.lower_bound_s > 0 && data.makespan_s > 0)
-        out += tile(fmt::format("{:.2f}", data.makespan_s / data.lower_bound_s), "times the lower bound");
-    out += tile(fmt::format("{}", data.hops), "hops");
-    out += tile(bytes_text(static_cast<std::uint64_t>(std::max<std::int64_t>(0, data.hop_bytes))), "of states moved");
+    out += tile(data.now.planned_trials > trials ? fmt::format("{} of {}", trials, data.now.planned_trials)
+                                                 : fmt::format("{}", trials),
+                "trials");
+    out += tile(fmt::format("{}", data.totals.laps), "epochs trained");
+    out += tile(seconds_text(data.totals.makespan_s), "makespan");
+    if (data.totals.makespan_s > 0) out += tile(fmt::format("{:.0f} %", 100 * data.totals.utilisation), "trainers busy");
+    if (data.totals.lower_bound_s > 0 && data.totals.makespan_s > 0)
+        out += tile(fmt::format("{:.2f}", data.totals.makespan_s / data.totals.lower_bound_s), "times the lower bound");
+    out += tile(fmt::format("{}", data.totals.hops), "hops");
+    out += tile(bytes_text(static_cast<std::uint64_t>(std::max<std::int64_t>(0, data.totals.hop_bytes))), "of states moved");
     return out + "</dl>";
 }
 
 }  // namespace
 
-std::string answer_section(ReportData const& data) {
+std::string answer_section(RunResults const& data) {
     auto out = fmt::format("<p class=\"answer\">{}{}</p>{}<p>{} {}</p>", result_sentence(data), test_sentence(data),
                            second_sentence(data), cost_sentence(data), state_sentence(data));
     auto const* synthetic = data.run.summary.find("synthetic");

@@ -19,7 +19,7 @@ std::string fact(std::string_view name, std::string_view value) {
     return fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>", escaped(name), escaped(value));
 }
 
-std::string commands_of(ReportData const& data) {
+std::string commands_of(RunResults const& data) {
     auto const shell = [](std::string const& word) {
         bool const plain = std::ranges::all_of(word, [](char c) {
             return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
@@ -55,7 +55,7 @@ std::string hosts_text(std::vector<std::string> const& hosts) {
     return cut_text(out, 2000);
 }
 
-std::string exactness(ReportData const& data) {
+std::string exactness(RunResults const& data) {
     if (data.run.facts.approximate) return "a GPU trained with run.deterministic false: bits differ from run to run";
     auto const& strategy = data.run.experiment.strategy;
     if (policy_named(strategy.policy).dispatched() || has_server_log(strategy))
@@ -64,7 +64,7 @@ std::string exactness(ReportData const& data) {
     return "the same bits on any number of trainers";
 }
 
-std::string facts_table(ReportData const& data) {
+std::string facts_table(RunResults const& data) {
     auto const& facts = data.run.facts;
     auto out = fact("run directory", data.run.directory.string()) + fact("seed", fmt::format("{}", facts.seed));
     out += fact("hopscotch", facts.version + (facts.git_hash.empty() ? "" : ", git " + facts.git_hash));
@@ -84,7 +84,7 @@ std::string facts_table(ReportData const& data) {
     return "<div class=\"scroll\"><table class=\"facts\"><tbody>" + out + "</tbody></table></div>";
 }
 
-std::string failed_rows(ReportData const& data) {
+std::string failed_rows(RunResults const& data) {
     std::string out;
     std::size_t count = 0;
     for (auto const& trial : data.trials) {
@@ -100,7 +100,7 @@ std::string failed_rows(ReportData const& data) {
     return out;
 }
 
-std::string stops_text(ReportData const& data) {
+std::string stops_text(RunResults const& data) {
     std::map<std::string, int> count;
     for (auto const& trial : data.trials) ++count[trial.status];
     std::string out;
@@ -110,7 +110,7 @@ std::string stops_text(ReportData const& data) {
 
 }  // namespace
 
-std::string failures_section(ReportData const& data) {
+std::string failures_section(RunResults const& data) {
     auto const rows = failed_rows(data);
     auto out = fmt::format("<p>{}: {}.{}</p>", escaped(counted(std::ssize(data.trials), "trial")), escaped(stops_text(data)),
                            rows.empty() ? " None failed." : "");
@@ -134,7 +134,7 @@ std::string failures_section(ReportData const& data) {
     return out;
 }
 
-std::string reproduce_section(ReportData const& data) {
+std::string reproduce_section(RunResults const& data) {
     auto const document = data.run.facts.experiment.dump(2);
     auto out = fmt::format("<pre>{}</pre>", escaped(commands_of(data))) + facts_table(data);
     out += fmt::format("<details><summary>The experiment</summary><pre>{}</pre></details>",

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <functional>
 
-#include "app/common/bytes_text.hpp"
 #include "app/report/report_page.hpp"
 #include "app/report/sections.hpp"
 #include "core/json_lookup.hpp"
+#include "core/quantity_text.hpp"
 #include "run/leaderboard.hpp"
 #include "run/metrics.hpp"
 
@@ -20,7 +20,7 @@ constexpr std::size_t k_most_compared_lines = 7;  // as many as there are colour
 
 struct ComparedColumn {
     char const* name;
-    std::function<double(ReportData const&)> value;
+    std::function<double(RunResults const&)> value;
     std::function<std::string(double)> text;
 };
 
@@ -29,7 +29,7 @@ std::string bytes_words(double bytes) {
 }
 std::string count_words(double count) { return fmt::format("{:.0f}", count); }
 
-double sum_of_bytes(ReportData const& data) {
+double sum_of_bytes(RunResults const& data) {
     auto const* bytes = data.run.summary.find("bytes");
     if (bytes == nullptr) return NAN;
     double out = 0;
@@ -40,10 +40,11 @@ double sum_of_bytes(ReportData const& data) {
 std::vector<ComparedColumn> columns_of() {
     return {{"trainers", [](auto const& d) { return static_cast<double>(d.run.facts.trainers()); }, count_words},
             {"trials", [](auto const& d) { return static_cast<double>(d.trials.size()); }, count_words},
-            {"epochs", [](auto const& d) { return static_cast<double>(d.laps); }, count_words},
-            {"makespan", [](auto const& d) { return d.makespan_s; }, seconds_text},
-            {"work", [](auto const& d) { return d.work_s; }, seconds_text},
-            {"busy", [](auto const& d) { return d.utilisation; }, [](double v) { return fmt::format("{:.0f} %", 100 * v); }},
+            {"epochs", [](auto const& d) { return static_cast<double>(d.totals.laps); }, count_words},
+            {"makespan", [](auto const& d) { return d.totals.makespan_s; }, seconds_text},
+            {"work", [](auto const& d) { return d.totals.work_s; }, seconds_text},
+            {"busy", [](auto const& d) { return d.totals.utilisation; },
+             [](double v) { return fmt::format("{:.0f} %", 100 * v); }},
             {"sent by all ranks", sum_of_bytes, bytes_words}};
 }
 
@@ -52,7 +53,7 @@ std::string cell_of(double value, std::string const& text) {
     return fmt::format("<td class=\"n\" data-v=\"{:.9g}\">{}</td>", value, escaped(text));
 }
 
-std::string row_of_run(ReportData const& data, std::size_t number) {
+std::string row_of_run(RunResults const& data, std::size_t number) {
     auto out = fmt::format(
         "<tr><td><svg class=\"key\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect class=\"f{}\" width=\"12\" "
         "height=\"12\" rx=\"2\"/></svg> <a href=\"#run{}-answer\">{}</a></td><td>{}</td><td>{}</td>",
@@ -67,7 +68,7 @@ std::string row_of_run(ReportData const& data, std::size_t number) {
 }
 
 // (time, best so far) at each improvement, and at the end.
-std::vector<std::pair<double, double>> steps_of(ReportData const& data) {
+std::vector<std::pair<double, double>> steps_of(RunResults const& data) {
     std::vector<std::pair<double, double>> laps, out;
     for (auto const& trial : data.trials)
         for (auto const& point : trial.curve)
@@ -83,7 +84,7 @@ std::vector<std::pair<double, double>> steps_of(ReportData const& data) {
 }
 
 // Of the runs that have the metric of the first one.
-std::string race(std::vector<ReportData> const& runs) {
+std::string race(std::vector<RunResults> const& runs) {
     std::vector<std::vector<std::pair<double, double>>> lines;
     std::vector<double> values;
     double longest = 0;
@@ -121,7 +122,7 @@ std::string race(std::vector<ReportData> const& runs) {
 
 }  // namespace
 
-std::string comparison_section(std::vector<ReportData> const& runs) {
+std::string comparison_section(std::vector<RunResults> const& runs) {
     std::string head;
     for (auto const* name : {"run", "strategy", "status", "metric"}) head += fmt::format("<th scope=\"col\">{}</th>", name);
     head += "<th scope=\"col\" class=\"n\">best</th>";

@@ -20,7 +20,7 @@ struct Improvement {
 };
 
 // The best value so far, at each improvement.
-std::vector<Improvement> improvements_of(ReportData const& data) {
+std::vector<Improvement> improvements_of(RunResults const& data) {
     std::vector<Improvement> laps;
     for (auto const& trial : data.trials)
         for (auto const& point : trial.curve)
@@ -43,13 +43,13 @@ std::vector<Spot> staircase(std::vector<Improvement> const& steps, Axes const& a
     return out;
 }
 
-char const* dot_class(ReportTrial const& trial) {
+char const* dot_class(TrialResults const& trial) {
     if (trial.status == "finished") return "dot f1";
     if (trial.status == "running") return "dot f3";
     return "dot hollow";
 }
 
-void draw_dots(Svg& svg, ReportData const& data, Axes const& axes, double unit) {
+void draw_dots(Svg& svg, RunResults const& data, Axes const& axes, double unit) {
     std::vector<std::size_t> shown;
     for (std::size_t i = 0; i < data.trials.size(); ++i)
         if (data.trials[i].best) shown.push_back(i);
@@ -63,7 +63,7 @@ void draw_dots(Svg& svg, ReportData const& data, Axes const& axes, double unit) 
 }
 
 // The last point is always there.
-std::vector<Spot> curve_places(ReportTrial const& trial, Axes const& axes) {
+std::vector<Spot> curve_places(TrialResults const& trial, Axes const& axes) {
     if (trial.curve.empty()) return {};
     auto shown = thinned(trial.curve.size(), k_most_curve_points, 1);
     if (shown.back() != trial.curve.size() - 1) shown.push_back(trial.curve.size() - 1);
@@ -73,7 +73,7 @@ std::vector<Spot> curve_places(ReportTrial const& trial, Axes const& axes) {
     return out;
 }
 
-void draw_curve(Svg& svg, ReportTrial const& trial, Axes const& axes, std::string_view css) {
+void draw_curve(Svg& svg, TrialResults const& trial, Axes const& axes, std::string_view css) {
     auto const places = curve_places(trial, axes);
     auto const value = trial.best ? short_number(trial.best->value) : "";
     auto const title = fmt::format("{}\nbest {}, {}", trial_name(trial), value, trial.status);
@@ -83,7 +83,7 @@ void draw_curve(Svg& svg, ReportTrial const& trial, Axes const& axes, std::strin
         svg.path(places, css, title, trial_mark(trial.id.value));
 }
 
-Axes curve_axes(ReportData const& data) {
+Axes curve_axes(RunResults const& data) {
     std::vector<double> values;
     int last = 1;
     for (auto const& trial : data.trials)
@@ -100,7 +100,7 @@ Axes curve_axes(ReportData const& data) {
 
 }  // namespace
 
-std::string history_section(ReportData const& data) {
+std::string history_section(RunResults const& data) {
     auto const steps = improvements_of(data);
     if (steps.empty()) return "";
     auto const unit = time_unit(data.times.end_s);
@@ -116,7 +116,7 @@ std::string history_section(ReportData const& data) {
     svg.path(staircase(steps, axes, unit.seconds, data.times.end_s), "best-line");
     draw_dots(svg, data, axes, unit.seconds);
     std::vector<LegendEntry> entries{{"f2", "best so far"}, {"f1", "a trial that finished"}};
-    if (std::ranges::count(data.trials, "running", &ReportTrial::status) > 0) entries.push_back({"f3", "in training"});
+    if (std::ranges::count(data.trials, "running", &TrialResults::status) > 0) entries.push_back({"f3", "in training"});
     entries.push_back({"hollow", "stopped, paused or failed"});
     auto caption = legend(entries);
     caption += "A point is a trial: its best epoch, at the end of its last one.";
@@ -125,7 +125,7 @@ std::string history_section(ReportData const& data) {
     return figure(std::move(svg).take(), caption);
 }
 
-std::string curves_section(ReportData const& data) {
+std::string curves_section(RunResults const& data) {
     auto const order = by_value(data);
     if (order.empty()) return "";
     auto const axes = curve_axes(data);

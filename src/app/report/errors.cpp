@@ -146,7 +146,7 @@ std::string residuals(std::vector<FoundErrors::Target> const& targets) {
 
 }  // namespace
 
-std::string errors_section(ReportData const& data) {
+std::string errors_section(RunResults const& data) {
     if (!data.errors) return "";
     auto const& errors = *data.errors;
     std::string out;

@@ -21,7 +21,7 @@ std::string value_words(Json const& value) {
 }
 
 // The keys in the order of the space, then those that only orders have changed.
-std::vector<std::string> paths_of(ReportData const& data, Space const& space) {
+std::vector<std::string> paths_of(RunResults const& data, Space const& space) {
     std::vector<std::string> out;
     std::set<std::string> known;
     for (auto const& parameter : space.parameters)
@@ -81,7 +81,7 @@ bool varies(KeyColumn const& column) {
     return found.size() > 1;
 }
 
-KeyColumn column_of(ReportData const& data, std::string const& path, Space const& space) {
+KeyColumn column_of(RunResults const& data, std::string const& path, Space const& space) {
     KeyColumn out;
     out.path = path;
     std::vector<Json> listed;
@@ -121,7 +121,7 @@ std::vector<Tick> KeyColumn::ticks(AxisScale const& scale, int about) const {
     return out;
 }
 
-std::vector<KeyColumn> key_columns(ReportData const& data, KeyColumns which) {
+std::vector<KeyColumn> key_columns(RunResults const& data, KeyColumns which) {
     Problems ignored("");
     auto const space = read_space(data.run.experiment, ignored);
     std::vector<KeyColumn> out;

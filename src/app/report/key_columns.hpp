@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/report/report_data.hpp"
+#include "analysis/results/run_results.hpp"
 #include "app/report/scale.hpp"
 
 namespace hopscotch {
@@ -17,7 +17,7 @@ struct KeyColumn {
     double low = 0, high = 0;  // of the range
     std::optional<double> step;
     std::vector<std::string> categories;        // numbers in their order, others as they first appear
-    std::vector<std::optional<double>> values;  // by ReportData::groups: the number, or that of the category; none: inactive
+    std::vector<std::optional<double>> values;  // by RunResults::groups: the number, or that of the category; none: inactive
     std::vector<std::string> texts;             // likewise, for people
 
     AxisScale scale() const;  // of the values; categories at 0, 1, 2, ...
@@ -26,6 +26,6 @@ struct KeyColumn {
 
 // all: every key of the space. varied: keys with at least two values.
 enum class KeyColumns { all, varied };
-std::vector<KeyColumn> key_columns(ReportData const& data, KeyColumns which);
+std::vector<KeyColumn> key_columns(RunResults const& data, KeyColumns which);
 
 }  // namespace hopscotch

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t k_most_paths = 400, k_front_lines = 50, k_most_axes = 12, k_most_slices = 24, k_most_slice_dots = 600;
 
-std::vector<double> values_of_groups(ReportData const& data) {
+std::vector<double> values_of_groups(RunResults const& data) {
     std::vector<double> out;
     for (auto const& group : data.groups) out.push_back(group.value);
     return out;
@@ -30,7 +30,7 @@ struct ParallelAxis {
 
 constexpr double k_axis_top = 50, k_axis_bottom = 300, k_none_y = 326;
 
-std::vector<ParallelAxis> parallel_axes(ReportData const& data, std::vector<KeyColumn> const& keys) {
+std::vector<ParallelAxis> parallel_axes(RunResults const& data, std::vector<KeyColumn> const& keys) {
     std::vector<ParallelAxis> out;
     double const gap = 740.0 / static_cast<double>(keys.size());
     auto const values = metric_scale(values_of_groups(data), data.mode).between(k_axis_bottom, k_axis_top);
@@ -60,7 +60,7 @@ void draw_parallel_axis(Svg& svg, ParallelAxis const& axis, std::size_t number, 
     svg.rect({axis.x - 12, k_axis_top - 4, axis.x + 12, k_none_y + 6}, "brush", "", fmt::format("data-axis=\"{}\"", number));
 }
 
-std::vector<Spot> parallel_places(ReportData const& data, std::size_t g, std::vector<ParallelAxis> const& axes) {
+std::vector<Spot> parallel_places(RunResults const& data, std::size_t g, std::vector<ParallelAxis> const& axes) {
     std::vector<Spot> out;
     for (auto const& axis : axes) {
         auto const value = axis.key == nullptr ? std::optional(data.groups[g].value) : axis.key->values[g];
@@ -70,7 +70,7 @@ std::vector<Spot> parallel_places(ReportData const& data, std::size_t g, std::ve
 }
 
 // Groups that trained longer are better; of equals those with the better value. That is fair to trials that were stopped.
-std::vector<int> ranks_by_length(ReportData const& data) {
+std::vector<int> ranks_by_length(RunResults const& data) {
     auto order = data.ranking;
     std::ranges::stable_sort(order, [&](auto a, auto b) { return data.groups[a].epochs > data.groups[b].epochs; });
     std::vector<int> out(data.groups.size(), -1);
@@ -83,7 +83,7 @@ std::vector<int> ranks_by_length(ReportData const& data) {
     return out;
 }
 
-std::string slice(ReportData const& data, KeyColumn const& key) {
+std::string slice(RunResults const& data, KeyColumn const& key) {
     auto axes = make_axes({62, 26, 290, 170}, key.scale(), metric_scale(values_of_groups(data), data.mode));
     Svg svg(300, 206, fmt::format("{} by {}", data.metric, key.name), "small");
     axes.x_ticks = 0;
@@ -114,7 +114,7 @@ std::string slice(ReportData const& data, KeyColumn const& key) {
 
 }  // namespace
 
-std::string parallel_section(ReportData const& data) {
+std::string parallel_section(RunResults const& data) {
     auto keys = key_columns(data, KeyColumns::varied);
     if (keys.empty() || data.ranking.size() < 2) return "";
     auto const all = keys.size();
@@ -142,7 +142,7 @@ std::string parallel_section(ReportData const& data) {
     return figure(std::move(svg).take(), caption);
 }
 
-std::string importance_section(ReportData const& data) {
+std::string importance_section(RunResults const& data) {
     auto const keys = key_columns(data, KeyColumns::varied);
     auto const importance = importance_of(keys, ranks_by_length(data));
     if (keys.size() < 2 || importance.empty()) return "";
@@ -172,7 +172,7 @@ std::string importance_section(ReportData const& data) {
         "configurations on. It shows where the best lie, not what causes it.");
 }
 
-std::string slices_section(ReportData const& data) {
+std::string slices_section(RunResults const& data) {
     auto keys = key_columns(data, KeyColumns::varied);
     if (keys.empty() || data.ranking.size() < 2) return "";
     auto const all = keys.size();

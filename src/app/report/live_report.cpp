@@ -34,7 +34,7 @@ void write_view_in(std::filesystem::path const& run_dir, RunView const& view) {
 
 bool write_last_page(std::filesystem::path const& run_dir) {
     try {
-        write_atomically(run_dir / "report.html", report_page({read_report(run_dir.string())}));
+        write_atomically(run_dir / "report.html", report_page({read_results(run_dir.string())}));
         return true;
     } catch (std::exception const& error) {
         log_warning(
@@ -108,8 +108,8 @@ void LiveReport::warn(std::string const& what) {
 double LiveReport::write_page(double renewed_every_s) {
     auto const before = cpu_s_of_thread();
     try {
-        auto data = read_report(run_dir_.string());
-        if (data.run.status() == "running") data.renewed_every_s = renewed_every_s;
+        auto data = read_results(run_dir_.string());
+        if (data.run.status() == "running") data.now.renewed_every_s = renewed_every_s;
         write_atomically(run_dir_ / "report.html", report_page({std::move(data)}));
     } catch (std::exception const& error) {
         warn(fmt::format("the report is not renewed: {}", error.what()));

@@ -20,7 +20,7 @@ struct Line {
     bool dashed = false;
 };
 
-std::vector<Spot> places_of(ReportTrial const& trial, std::string const& metric, Axes const& axes) {
+std::vector<Spot> places_of(TrialResults const& trial, std::string const& metric, Axes const& axes) {
     std::vector<Spot> out;
     for (auto const i : thinned(trial.curve.size(), k_most_points, 1)) {
         auto const value = metric_value(trial.curve[i].metrics, metric);
@@ -29,7 +29,7 @@ std::vector<Spot> places_of(ReportTrial const& trial, std::string const& metric,
     return out;
 }
 
-std::string picture(ReportData const& data, std::vector<std::size_t> const& trials, std::string const& name,
+std::string picture(RunResults const& data, std::vector<std::size_t> const& trials, std::string const& name,
                     std::vector<Line> const& lines) {
     std::vector<double> values;
     int last = 1;
@@ -64,7 +64,7 @@ std::string picture(ReportData const& data, std::vector<std::size_t> const& tria
 
 }  // namespace
 
-std::string metrics_section(ReportData const& data) {
+std::string metrics_section(RunResults const& data) {
     auto order = by_value(data);
     if (order.empty() || data.others.empty()) return "";
     order.resize(std::min(order.size(), k_trials));

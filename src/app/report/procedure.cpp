@@ -41,7 +41,7 @@ std::optional<FrontPoints> front_of(Json const& summary) {
 }
 
 // The epoch with the best search.metric, whatever metric the report compares by.
-LapPoint const* best_of_search(ReportData const& data, ReportTrial const& trial) {
+LapPoint const* best_of_search(RunResults const& data, TrialResults const& trial) {
     auto const& search = data.run.experiment.search;
     auto const value = [&](LapPoint const& point) { return metric_value(point.metrics, search.metric); };
     LapPoint const* best = nullptr;
@@ -52,7 +52,7 @@ LapPoint const* best_of_search(ReportData const& data, ReportTrial const& trial)
 }
 
 // Values of the other trials, as far as the journal tells them: metrics, seconds and bytes.
-std::optional<double> measure_of(ReportData const& data, ReportTrial const& trial, std::string const& name) {
+std::optional<double> measure_of(RunResults const& data, TrialResults const& trial, std::string const& name) {
     if (name == "train_s") return trial.train_s;
     if (name == "state_mb") return static_cast<double>(trial.state_bytes) / 1e6;
     auto const* best = is_metric(name) || may_be_own_metric(name) ? best_of_search(data, trial) : nullptr;
@@ -127,7 +127,7 @@ std::string rung_table(Rungs const& rungs) {
 }
 
 // How many trials trained at least so many epochs.
-std::string survival(ReportData const& data) {
+std::string survival(RunResults const& data) {
     std::vector<double> epochs;
     for (auto const& trial : data.trials) epochs.push_back(trial.epochs);
     std::ranges::sort(epochs);
@@ -156,7 +156,7 @@ struct FamilyTree {
 };
 
 // Back from the best model: each lap, then the lap before it or the source of its clone.
-std::set<std::pair<int, int>> ancestry_of(ReportData const& data, std::map<LapId, LapId> const& clones) {
+std::set<std::pair<int, int>> ancestry_of(RunResults const& data, std::map<LapId, LapId> const& clones) {
     std::set<std::pair<int, int>> out;
     if (data.best_trial() == nullptr) return out;
     LapId at{data.best_trial()->id, data.best_trial()->best->epoch};
@@ -175,9 +175,9 @@ std::map<LapId, LapId> clones_in(Journal const& journal) {
     return out;
 }
 
-void draw_family(Svg& svg, ReportData const& data, Axes const& axes, FamilyTree const& tree) {
+void draw_family(Svg& svg, RunResults const& data, Axes const& axes, FamilyTree const& tree) {
     for (auto const& [trial, lane] : tree.lane) {
-        auto const& found = *std::ranges::find(data.trials, TrialId(trial), &ReportTrial::id);
+        auto const& found = *std::ranges::find(data.trials, TrialId(trial), &TrialResults::id);
         for (auto const& point : found.curve) {
             bool const best = tree.ancestry.contains({trial, point.epoch});
             svg.path({axes.at(point.epoch, lane), axes.at(point.epoch + 1, lane)}, best ? "kin first" : "kin",
@@ -189,11 +189,11 @@ void draw_family(Svg& svg, ReportData const& data, Axes const& axes, FamilyTree 
 
 }  // namespace
 
-std::string pareto_section(ReportData const& data) {
+std::string pareto_section(RunResults const& data) {
     auto const front = front_of(data.run.summary);
     if (!front || front->values.empty()) return "";
     std::vector<double> xs, ys;
-    std::vector<std::pair<Spot, ReportTrial const*>> others;
+    std::vector<std::pair<Spot, TrialResults const*>> others;
     for (auto const& value : front->values) xs.push_back(value[0]), ys.push_back(value[1]);
     for (auto const i : thinned(data.trials.size(), k_most_pareto_dots, 0)) {
         auto const x = measure_of(data, data.trials[i], front->names[0]),
@@ -223,13 +223,13 @@ std::string pareto_section(ReportData const& data) {
     return out;
 }
 
-std::string rungs_section(ReportData const& data) {
+std::string rungs_section(RunResults const& data) {
     auto const& procedure = procedure_traits(data.run.experiment.search.procedure);
     if (!procedure.has_rule || procedure.clones || data.run.journal.decisions.empty()) return "";
     return survival(data) + rung_table(rungs_of(data.run.journal));
 }
 
-std::string family_section(ReportData const& data) {
+std::string family_section(RunResults const& data) {
     auto const clones = clones_in(data.run.journal);
     if (clones.empty()) return "";
     FamilyTree tree;

@@ -21,7 +21,7 @@ std::string number_cell(double value, std::string_view text) {
 
 std::string text_cell(std::string_view text) { return fmt::format("<td>{}</td>", escaped(text)); }
 
-std::string status_cell(ReportTrial const& trial) {
+std::string status_cell(TrialResults const& trial) {
     bool const bad = trial.status == "failed" || trial.status == "diverged";
     return fmt::format("<td{}><span class=\"st{}\">{}</span></td>",
                        trial.reason.empty() ? "" : fmt::format(" title=\"{}\"", escaped(cut_text(trial.reason, 300))),
@@ -29,7 +29,7 @@ std::string status_cell(ReportTrial const& trial) {
 }
 
 // The spread of the copies on the scale of all groups: a line from least to most, a mark at each.
-std::string spread_picture(ReportData const& data, ReportGroup const& group, AxisScale const& scale) {
+std::string spread_picture(RunResults const& data, GroupResults const& group, AxisScale const& scale) {
     Svg svg(120, 16, "values of the copies", "spark");
     svg.line({2, 8}, {118, 8}, "rule");
     for (auto const i : group.trials)
@@ -39,7 +39,7 @@ std::string spread_picture(ReportData const& data, ReportGroup const& group, Axi
     return fmt::format("<td>{}</td>", std::move(svg).take());
 }
 
-AxisScale spread_scale(ReportData const& data) {
+AxisScale spread_scale(RunResults const& data) {
     std::vector<double> values;
     for (auto const g : data.ranking)
         for (auto const i : data.groups[g].trials)
@@ -53,13 +53,13 @@ std::string head_cell(std::string_view name, std::string_view css) {
 
 struct UseColumns {
     std::string_view device;
-    DeviceUse ReportTrial::* use;
+    DeviceUse TrialResults::* use;
 };
 
 // The devices whose use is known of some trial.
-std::vector<UseColumns> use_columns(ReportData const& data) {
+std::vector<UseColumns> use_columns(RunResults const& data) {
     std::vector<UseColumns> out;
-    for (auto const& columns : {UseColumns{"CPU", &ReportTrial::cpu}, UseColumns{"GPU", &ReportTrial::gpu}})
+    for (auto const& columns : {UseColumns{"CPU", &TrialResults::cpu}, UseColumns{"GPU", &TrialResults::gpu}})
         if (std::ranges::any_of(data.trials, [&](auto const& trial) { return (trial.*columns.use).is_known(); }))
             out.push_back(columns);
     return out;
@@ -72,7 +72,7 @@ std::string use_cells(DeviceUse const& use, double trained_s) {
 }
 
 // Seconds of training; busy seconds of each device and their share.
-std::string times_cells(ReportData const& data, ReportGroup const& group) {
+std::string times_cells(RunResults const& data, GroupResults const& group) {
     double trained_s = 0;
     for (auto const i : group.trials) trained_s += data.trials[i].train_s;
     auto out = number_cell(trained_s, fmt::format("{:.3g}", trained_s));
@@ -85,11 +85,11 @@ std::string times_cells(ReportData const& data, ReportGroup const& group) {
 }
 
 // Other metrics at the best epoch. A mean over copies has no such epoch.
-std::vector<std::string> others_of(ReportData const& data) {
+std::vector<std::string> others_of(RunResults const& data) {
     return data.has_copies() ? std::vector<std::string>() : data.others;
 }
 
-std::string head_of(ReportData const& data, std::vector<KeyColumn> const& keys) {
+std::string head_of(RunResults const& data, std::vector<KeyColumn> const& keys) {
     auto out = head_cell("rank", "n") + head_cell(data.has_copies() ? "trials" : "trial", "n");
     out += head_cell(data.has_copies() ? "mean " + data.metric : data.metric, "n");
     if (data.has_copies()) out += head_cell("spread", "n") + head_cell("copies", "");
@@ -104,7 +104,7 @@ std::string head_of(ReportData const& data, std::vector<KeyColumn> const& keys) 
     return "<thead><tr>" + out + "</tr></thead>";
 }
 
-std::string row_of_group(ReportData const& data, std::vector<KeyColumn> const& keys, std::size_t g, std::string_view rank,
+std::string row_of_group(RunResults const& data, std::vector<KeyColumn> const& keys, std::size_t g, std::string_view rank,
                          AxisScale const& scale) {
     auto const& group = data.groups[g];
     auto const& trial = data.trials[group.trials.front()];
@@ -130,7 +130,7 @@ std::string row_of_group(ReportData const& data, std::vector<KeyColumn> const& k
 
 }  // namespace
 
-std::string ranking_section(ReportData const& data) {
+std::string ranking_section(RunResults const& data) {
     if (data.groups.empty()) return "";
     auto keys = key_columns(data, KeyColumns::all);
     auto const all_keys = keys.size();

@@ -15,7 +15,7 @@ namespace {
 
 struct Section {
     char const *id, *title;
-    std::string (*content)(ReportData const&);
+    std::string (*content)(RunResults const&);
 };
 
 // In the order of the page.
@@ -53,7 +53,7 @@ struct Parts {
 };
 
 // prefix: of the ids, so that the reports of several runs differ.
-Parts parts_of_run(ReportData const& data, std::string const& prefix) {
+Parts parts_of_run(RunResults const& data, std::string const& prefix) {
     Parts out;
     for (auto const& section : k_sections) {
         auto const content = section.content(data);
@@ -67,7 +67,7 @@ Parts parts_of_run(ReportData const& data, std::string const& prefix) {
 }
 
 // level: of the heading: "h1" once a page.
-std::string header_of(ReportData const& data, std::string_view level) {
+std::string header_of(RunResults const& data, std::string_view level) {
     return fmt::format(
         "<{0}>{1} <span class=\"badge {2}\">{3}</span></{0}><p class=\"sub\">{4}, {5}, {6}, {7}. Started {8}.</p>", level,
         escaped(cut_text(data.run.facts.name, 200)), data.run.status() == "finished" ? "good" : "open",
@@ -98,24 +98,24 @@ std::string document_of(std::string_view title, std::string_view body, double re
         escaped(title), renewal.head, k_page_style, renewal.attribute, body, k_page_script);
 }
 
-std::string footer_of(ReportData const& data) {
+std::string footer_of(RunResults const& data) {
     return fmt::format(
         "<footer>Written by hopscotch report on {}. Epochs, trials and trainers count from 0. Times leave out the "
         "time between jobs.</footer>",
-        date_text(data.read_unix_s));
+        date_text(data.now.read_unix_s));
 }
 
-std::string page_of_run(ReportData const& data) {
+std::string page_of_run(RunResults const& data) {
     auto const parts = parts_of_run(data, "");
     return document_of(data.run.facts.name + " - hopscotch",
                        fmt::format("<header>{}</header><nav>{}</nav>\n{}{}", header_of(data, "h1"), parts.links, parts.body,
                                    footer_of(data)),
-                       data.renewed_every_s);
+                       data.now.renewed_every_s);
 }
 
 }  // namespace
 
-std::string report_page(std::vector<ReportData> const& runs) {
+std::string report_page(std::vector<RunResults> const& runs) {
     if (runs.size() == 1) return page_of_run(runs.front());
     auto body = fmt::format("<header><h1>{}</h1></header>\n<section id=\"comparison\">{}</section>\n",
                             counted(std::ssize(runs), "run"), comparison_section(runs));

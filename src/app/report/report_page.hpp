@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "app/report/report_data.hpp"
+#include "analysis/results/run_results.hpp"
 
 namespace hopscotch {
 
 // One run: its report. Several: a comparison, and the report of each below it.
-std::string report_page(std::vector<ReportData> const& runs);
+std::string report_page(std::vector<RunResults> const& runs);
 
-std::string comparison_section(std::vector<ReportData> const& runs);
+std::string comparison_section(std::vector<RunResults> const& runs);
 
 extern char const* const k_page_style;   // the style sheet
 extern char const* const k_page_script;  // the page is complete without it

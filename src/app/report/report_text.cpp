@@ -38,7 +38,7 @@ std::string aligned(std::vector<std::vector<std::string>> const& rows, std::size
     return out;
 }
 
-std::string trials_table(ReportData const& data, std::size_t width) {
+std::string trials_table(RunResults const& data, std::size_t width) {
     auto others = data.has_copies() ? std::vector<std::string>() : data.others;
     std::erase(others, k_val_top5);
     others.resize(std::min({others.size(), k_most_others, width < 60 ? std::size_t{0} : k_most_others}));
@@ -127,7 +127,7 @@ std::string errors_text(FoundErrors const& errors, std::size_t width) {
 
 }  // namespace
 
-std::string report_text(ReportData const& data, int columns) {
+std::string report_text(RunResults const& data, int columns) {
     auto const width = static_cast<std::size_t>(std::max(columns, 40));
     auto out = fmt::format("{}: {}, {}\n", data.run.directory.string(), data.run.status(),
                            counted(std::ssize(data.trials), "trial"));

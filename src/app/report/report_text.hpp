@@ -3,11 +3,11 @@
 #pragma once
 #include <string>
 
-#include "app/report/report_data.hpp"
+#include "analysis/results/run_results.hpp"
 
 namespace hopscotch {
 
 // No line is longer than `columns` (at least 40).
-std::string report_text(ReportData const& data, int columns);
+std::string report_text(RunResults const& data, int columns);
 
 }  // namespace hopscotch

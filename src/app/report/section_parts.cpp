@@ -17,17 +17,17 @@ std::string figure(std::string svg, std::string_view caption) {
 
 std::string note(std::string_view text) { return fmt::format("<p class=\"note\">{}</p>", escaped(text)); }
 
-std::string trial_name(ReportTrial const& trial) {
+std::string trial_name(TrialResults const& trial) {
     return fmt::format("trial {}: {}", trial.id.value, cut_text(short_config(trial.assignment), 160));
 }
 
-std::string group_name(ReportData const& data, ReportGroup const& group) {
+std::string group_name(RunResults const& data, GroupResults const& group) {
     auto const first = data.trials[group.trials.front()].id.value, last = data.trials[group.trials.back()].id.value;
     if (first == last) return trial_name(data.trials[group.trials.front()]);
     return fmt::format("trials {}-{}: {}", first, last, cut_text(short_config(group.assignment), 160));
 }
 
-std::vector<std::size_t> by_value(ReportData const& data) {
+std::vector<std::size_t> by_value(RunResults const& data) {
     std::vector<std::size_t> out;
     for (std::size_t i = 0; i < data.trials.size(); ++i)
         if (data.trials[i].best) out.push_back(i);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "app/report/read_times.hpp"
+#include "analysis/results/run_times.hpp"
 #include "app/report/sections.hpp"
 #include "core/json_lookup.hpp"
 
@@ -34,7 +34,7 @@ constexpr struct {
     char const *css, *name;
 } k_kinds[] = {{"f1", "training"}, {"f2", "validation"}, {"f4", "a unit was ready"}};
 
-void draw_activities(Svg& svg, ReportData const& data, TimelineRows const& rows, AxisScale const& time) {
+void draw_activities(Svg& svg, RunResults const& data, TimelineRows const& rows, AxisScale const& time) {
     for (auto const& each : data.times.activities) {
         if (static_cast<std::size_t>(each.trainer) >= rows.count) continue;
         double const top = rows.top(static_cast<std::size_t>(each.trainer));
@@ -68,7 +68,7 @@ std::string area_path(std::vector<TimeCell> const& cells, PlotBox row, std::size
     return out + fmt::format("H{:.0f}V{:.1f}Z", row.right, row.bottom);
 }
 
-void draw_cells(Svg& svg, ReportData const& data, TimelineRows const& rows) {
+void draw_cells(Svg& svg, RunResults const& data, TimelineRows const& rows) {
     std::size_t const together = rows.count > 16 ? 2 : 1;
     for (std::size_t t = 0; t < std::min(rows.count, data.times.cells.size()); ++t) {
         auto const& cells = data.times.cells[t];
@@ -85,7 +85,7 @@ void draw_cells(Svg& svg, ReportData const& data, TimelineRows const& rows) {
 }
 
 // The way of the best trial from trainer to trainer.
-void draw_best_path(Svg& svg, ReportData const& data, TimelineRows const& rows, AxisScale const& time) {
+void draw_best_path(Svg& svg, RunResults const& data, TimelineRows const& rows, AxisScale const& time) {
     if (data.times.best_path.size() > k_most_path || rows.count < 2) return;
     std::vector<Spot> line;
     for (auto const& each : data.times.best_path) {
@@ -98,7 +98,7 @@ void draw_best_path(Svg& svg, ReportData const& data, TimelineRows const& rows, 
 }
 
 // The ways of all trials, unseen until the marks of a trial light up.
-void draw_ways(Svg& svg, ReportData const& data, TimelineRows const& rows, AxisScale const& time) {
+void draw_ways(Svg& svg, RunResults const& data, TimelineRows const& rows, AxisScale const& time) {
     if (rows.count < 2) return;
     std::map<int, std::vector<Spot>> ways;
     for (auto const& each : data.times.activities) {
@@ -110,7 +110,7 @@ void draw_ways(Svg& svg, ReportData const& data, TimelineRows const& rows, AxisS
     for (auto const& [trial, places] : ways) svg.path(places, "way", "", trial_mark(trial));
 }
 
-void draw_losses(Svg& svg, ReportData const& data, TimelineRows const& rows, AxisScale const& time) {
+void draw_losses(Svg& svg, RunResults const& data, TimelineRows const& rows, AxisScale const& time) {
     RunClock const clock(data.run.facts.start_unix_s, data.run.journal.pauses);
     for (auto const& [from, until] : data.run.journal.pauses) {
         double const x = time.at(clock.at(from));
@@ -122,12 +122,12 @@ void draw_losses(Svg& svg, ReportData const& data, TimelineRows const& rows, Axi
     }
 }
 
-std::ptrdiff_t checkpoints_in(ReportData const& data) {
+std::ptrdiff_t checkpoints_in(RunResults const& data) {
     return std::ranges::count(data.run.journal.marks, TraceMark::Row::checkpoints, &TraceMark::row);
 }
 
 // Another thread of the trainer writes them, so they lie beside units: a thin bar at the lower edge of the row.
-void draw_checkpoints(Svg& svg, ReportData const& data, TimelineRows const& rows, AxisScale const& time) {
+void draw_checkpoints(Svg& svg, RunResults const& data, TimelineRows const& rows, AxisScale const& time) {
     if (checkpoints_in(data) > k_most_checkpoints) return;
     RunClock const clock(data.run.facts.start_unix_s, data.run.journal.pauses);
     for (auto const& mark : data.run.journal.marks) {
@@ -182,7 +182,7 @@ void draw_parts(Svg& svg, TimeParts const& parts, std::string_view name, double 
     }
 }
 
-std::string idle_words(ReportData const& data, TimeParts const& all) {
+std::string idle_words(RunResults const& data, TimeParts const& all) {
     if (all.total() <= 0) return "";
     auto const percent = [&](double part) { return fmt::format("{:.1f} %", 100 * part / all.total()); };
     auto out = fmt::format(
@@ -204,7 +204,7 @@ std::string idle_words(ReportData const& data, TimeParts const& all) {
 }
 
 // Ticks, and marks that the page's script can stretch: it reads the edges and the time between them from the ticks.
-void draw_rows(Svg& svg, ReportData const& data, TimelineRows const& rows) {
+void draw_rows(Svg& svg, RunResults const& data, TimelineRows const& rows) {
     auto const unit = time_unit(data.times.end_s);
     double const end = data.times.end_s / unit.seconds;
     auto const shown = AxisScale(ScaleKind::linear, 0, end).between(k_rows_left, k_rows_right);
@@ -233,7 +233,7 @@ void draw_rows(Svg& svg, ReportData const& data, TimelineRows const& rows) {
              fmt::format("time in the run ({})", unit.name));
 }
 
-std::string timeline_caption(ReportData const& data, TimelineRows const& rows) {
+std::string timeline_caption(RunResults const& data, TimelineRows const& rows) {
     std::vector<LegendEntry> entries;
     for (auto const& kind : k_kinds) entries.push_back({kind.css, kind.name});
     auto const checkpoints = checkpoints_in(data);
@@ -256,8 +256,8 @@ std::string timeline_caption(ReportData const& data, TimelineRows const& rows) {
 
 }  // namespace
 
-std::string timeline_section(ReportData const& data) {
-    if (data.units == 0 || data.times.end_s <= 0)
+std::string timeline_section(RunResults const& data) {
+    if (data.totals.units == 0 || data.times.end_s <= 0)
         return data.times.problem.empty() ? "" : note("Incomplete: " + data.times.problem);
     auto const rows = rows_of(data.times.trainers.size());
     Svg svg(860, rows.bottom() + 44, "what each trainer did over time", "wide timeline");
@@ -269,8 +269,8 @@ std::string timeline_section(ReportData const& data) {
     return data.times.problem.empty() ? out : out + note("Incomplete: " + data.times.problem);
 }
 
-std::string idle_section(ReportData const& data) {
-    if (data.units == 0) return "";
+std::string idle_section(RunResults const& data) {
+    if (data.totals.units == 0) return "";
     TimeParts all;
     std::vector<TimeParts> parts;
     for (auto const& times : data.times.trainers) {

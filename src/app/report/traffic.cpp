@@ -6,13 +6,13 @@
 #include <cmath>
 #include <numeric>
 
-#include "app/common/bytes_text.hpp"
+#include "analysis/cost/run_estimate.hpp"
 #include "app/report/sections.hpp"
 #include "core/counted.hpp"
 #include "core/json_lookup.hpp"
+#include "core/quantity_text.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "schedule/run_estimate.hpp"
 
 namespace hopscotch {
 namespace {
@@ -24,7 +24,7 @@ std::string amount_text(double bytes) {
 constexpr std::size_t k_most_resolved = 2000;  // trials whose batch size is looked up; the others have the document's
 
 // The epochs that were trained, as work for the cost model.
-Workload workload_of_report(ReportData const& data) {
+Workload workload_of_report(RunResults const& data) {
     Workload out;
     std::int64_t largest = 1;
     for (auto const& trial : data.trials) largest = std::max(largest, trial.state_bytes);
@@ -55,11 +55,12 @@ struct StrategyBytes {
 };
 
 // Closed forms of the cost model with default settings. Those that need a number that the run does not tell are left out.
-std::vector<StrategyBytes> other_strategies(ReportData const& data) {
+std::vector<StrategyBytes> other_strategies(RunResults const& data) {
     std::vector<StrategyBytes> out;
     auto const work = workload_of_report(data);
     if (work.models.empty()) return out;
-    double const per_lap = data.laps > 0 ? static_cast<double>(data.hops) / static_cast<double>(data.laps) : 0;
+    double const per_lap =
+        data.totals.laps > 0 ? static_cast<double>(data.totals.hops) / static_cast<double>(data.totals.laps) : 0;
     for (auto const& traits : strategy_traits()) {
         if (traits.name == data.run.facts.strategy) continue;
         StrategyConfig config;
@@ -105,14 +106,14 @@ std::string kinds_table(Json const& bytes) {
 }
 
 // Without control messages, which all strategies have.
-double sent_by_run(ReportData const& data) {
+double sent_by_run(RunResults const& data) {
     auto const* bytes = data.run.summary.find("bytes");
-    if (bytes == nullptr) return static_cast<double>(data.hop_bytes);
+    if (bytes == nullptr) return static_cast<double>(data.totals.hop_bytes);
     return number_in(*bytes, "state").value_or(0) + number_in(*bytes, "gradient").value_or(0) +
            number_in(data.run.summary, "staged_bytes").value_or(0);
 }
 
-std::string strategies_table(ReportData const& data) {
+std::string strategies_table(RunResults const& data) {
     auto rows = other_strategies(data);
     if (rows.empty()) return "";
     double const own = sent_by_run(data);
@@ -139,16 +140,17 @@ std::string fact_row(std::string_view name, std::string_view value) {
 
 }  // namespace
 
-std::string bytes_section(ReportData const& data) {
+std::string bytes_section(RunResults const& data) {
     auto const* bytes = data.run.summary.find("bytes");
-    auto out = bytes != nullptr
-                   ? kinds_table(*bytes)
-                   : note(fmt::format("So far {} moved {}. Other bytes are counted at the end of a run.",
-                                      counted(data.hops, "hop"), amount_text(static_cast<double>(data.hop_bytes))));
-    return data.laps == 0 ? "" : out + strategies_table(data);
+    auto out =
+        bytes != nullptr
+            ? kinds_table(*bytes)
+            : note(fmt::format("So far {} moved {}. Other bytes are counted at the end of a run.",
+                               counted(data.totals.hops, "hop"), amount_text(static_cast<double>(data.totals.hop_bytes))));
+    return data.totals.laps == 0 ? "" : out + strategies_table(data);
 }
 
-std::string memory_section(ReportData const& data) {
+std::string memory_section(RunResults const& data) {
     std::string rows;
     std::int64_t largest = 0, together = 0;
     for (auto const& trial : data.trials) {

@@ -20,7 +20,7 @@ constexpr double k_most_bytes = 300e3, k_bytes_of_a_number = 7;
 double short_value(double value) { return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr); }
 
 // By trial: what the search and users decided, and how it ended.
-std::map<TrialId, Json::Array> logs_of(ReportData const& data) {
+std::map<TrialId, Json::Array> logs_of(RunResults const& data) {
     std::map<TrialId, Json::Array> out;
     for (auto const& decision : data.run.journal.decisions) {
         auto& log = out[decision.trial];
@@ -44,7 +44,7 @@ Json configuration_json(Assignment const& assignment) {
     return out;
 }
 
-Json trial_json(ReportTrial const& trial, std::vector<std::string> const& metrics, std::size_t most_points) {
+Json trial_json(TrialResults const& trial, std::vector<std::string> const& metrics, std::size_t most_points) {
     auto shown = thinned(trial.curve.size(), most_points, 1);
     if (!shown.empty() && shown.back() != trial.curve.size() - 1) shown.back() = trial.curve.size() - 1;
     Json::Array epochs, values, best;
@@ -66,7 +66,7 @@ Json trial_json(ReportTrial const& trial, std::vector<std::string> const& metric
 }
 
 // Trials with a value, best first, then the others.
-std::vector<std::size_t> by_place(ReportData const& data) {
+std::vector<std::size_t> by_place(RunResults const& data) {
     auto out = by_value(data);
     for (std::size_t i = 0; i < data.trials.size(); ++i)
         if (!data.trials[i].best) out.push_back(i);
@@ -81,7 +81,7 @@ std::string without_tags(std::string text) {
 
 }  // namespace
 
-std::string trial_section(ReportData const& data) {
+std::string trial_section(RunResults const& data) {
     if (data.trials.empty()) return "";
     auto order = by_place(data);
     auto const all = order.size();
