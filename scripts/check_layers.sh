@@ -13,10 +13,11 @@ declare -A allowed=(
     [model]="core experiment data"
     [search]="core experiment"
     [schedule]="core experiment search"
-    [run]="core experiment search schedule"
-    [analysis]="core experiment search schedule run"
-    [strategy]="core experiment comm data model search schedule run"
-    [app]="core experiment comm data model search schedule run analysis strategy"
+    [rundir]="core experiment search schedule"
+    [view]="core experiment search schedule rundir"
+    [analysis]="core experiment search schedule rundir view"
+    [strategy]="core experiment comm data model search schedule rundir"
+    [app]="core experiment comm data model search schedule rundir view analysis strategy"
 )
 
 # Rooms: the folders of a module that shows its structure by folders. A file in a room includes its own room and what the row

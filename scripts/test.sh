@@ -71,12 +71,12 @@ if [[ -z $sanitize ]]; then
     run_ctest tests "${suite[@]}" -j "$((2 * cores))" "$@" || result=$?
     scripts/skips.sh
     if [[ $result -ne 0 && -z $strict ]] && run_again; then result=0; fi
-    if [[ -n $long && $# -eq 0 ]]; then scripts/test.sh --sanitize -R '^(comm|run|strategy)\.' || result=$?; fi
+    if [[ -n $long && $# -eq 0 ]]; then scripts/test.sh --sanitize -R '^(comm|rundir|view|strategy)\.' || result=$?; fi
     for name in "${flaky[@]}"; do echo "flaky: $name (failed beside others, passed alone)"; done
     exit "$result"
 fi
 
-suite=(-R '^(core|comm|data|schedule|search|run|strategy)\.' "$@")
+suite=(-R '^(core|comm|data|schedule|search|rundir|view|analysis|strategy)\.' "$@")
 worst=0
 for preset in asan tsan; do
     cmake --preset "$preset" > "build-$preset.log" 2>&1 || { cat "build-$preset.log" >&2; exit 1; }

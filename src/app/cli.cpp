@@ -20,7 +20,7 @@
 #include "core/json_reader.hpp"
 #include "core/log.hpp"
 #include "core/path_text.hpp"
-#include "run/terminal.hpp"
+#include "view/terminal.hpp"
 
 namespace hopscotch {
 namespace {

@@ -12,7 +12,7 @@ enum class LogLevel { debug, info, warning, error, off };
 // Process-wide. who: "rank 2 node7", or empty for one process.
 void log_setup(std::string_view who, LogLevel level);
 
-// From now on each line first erases the terminal below the cursor: there stands a view that is redrawn (run/screen.hpp).
+// From now on each line first erases the terminal below the cursor: there stands a view that is redrawn (view/screen.hpp).
 void log_above_a_view();
 
 // The last warnings and errors of this process, oldest first, at most `most` (no more than 16 are kept).

@@ -61,7 +61,7 @@ struct UnitTotals {
     double cpu_s = 0, cpu_of_s = 0, gpu_s = 0, gpu_of_s = 0;  // busy seconds, and seconds, of the units that were measured
 };
 
-// Where a run directory holds the units of a lap (run/unit_file.hpp).
+// Where a run directory holds the units of a lap (rundir/unit_file.hpp).
 struct UnitsAt {
     int job = 0;  // whose file; 0: the units are not in a file
     std::uint64_t offset = 0;

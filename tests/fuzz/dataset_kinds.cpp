@@ -14,7 +14,7 @@
 #include "fuzz/kinds.hpp"
 #include "fuzz/mutate.hpp"
 #include "fuzz/odd_shards.hpp"
-#include "run/records.hpp"
+#include "rundir/records.hpp"
 #include "tiny_dataset.hpp"
 
 namespace hopscotch::fuzz {

@@ -6,7 +6,7 @@
 #include "experiment/space.hpp"
 #include "fuzz/kinds.hpp"
 #include "fuzz/mutate.hpp"
-#include "run/records.hpp"
+#include "rundir/records.hpp"
 #include "search/search.hpp"
 
 namespace hopscotch::fuzz {

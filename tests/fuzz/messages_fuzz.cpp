@@ -14,7 +14,7 @@
 #include "comm/process.hpp"
 #include "core/error.hpp"
 #include "fuzz/mutate.hpp"
-#include "run/records.hpp"
+#include "rundir/records.hpp"
 #include "strategy/common/lap_codec.hpp"
 #include "strategy/common/messages.hpp"
 #include "strategy/common/roll_call_messages.hpp"

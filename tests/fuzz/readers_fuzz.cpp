@@ -18,7 +18,7 @@
 #include "core/error.hpp"
 #include "fuzz/kinds.hpp"
 #include "fuzz/mutate.hpp"
-#include "run/records.hpp"
+#include "rundir/records.hpp"
 
 namespace hopscotch::fuzz {
 namespace {

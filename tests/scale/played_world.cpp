@@ -12,7 +12,7 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
-#include "run/checkpoint.hpp"
+#include "rundir/checkpoint.hpp"
 #include "strategy/common/resources.hpp"
 
 namespace hopscotch {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "run/recorded_run.hpp"
+#include "rundir/recorded_run.hpp"
 
 namespace hopscotch {
 

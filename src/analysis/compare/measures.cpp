@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "core/json_lookup.hpp"
-#include "run/metrics.hpp"
+#include "rundir/metrics.hpp"
 
 namespace hopscotch {
 namespace {

@@ -7,8 +7,8 @@
 #include "analysis/cost/step_times.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "run/recorded_run.hpp"
-#include "run/unit_file.hpp"
+#include "rundir/recorded_run.hpp"
+#include "rundir/unit_file.hpp"
 
 namespace hopscotch {
 namespace {

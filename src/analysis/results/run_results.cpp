@@ -13,10 +13,10 @@
 #include "core/error.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_label.hpp"
-#include "run/metrics.hpp"
-#include "run/run_view.hpp"
-#include "run/trial_states.hpp"
-#include "run/unit_file.hpp"
+#include "rundir/metrics.hpp"
+#include "rundir/trial_states.hpp"
+#include "rundir/unit_file.hpp"
+#include "view/run_view.hpp"
 
 namespace hopscotch {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "analysis/results/found_errors.hpp"
-#include "run/metrics.hpp"
-#include "run/recorded_run.hpp"
-#include "run/tally.hpp"
+#include "rundir/metrics.hpp"
+#include "rundir/recorded_run.hpp"
+#include "rundir/tally.hpp"
 
 namespace hopscotch {
 

@@ -9,9 +9,9 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "experiment/reader.hpp"
-#include "run/checkpoint.hpp"
-#include "run/metrics.hpp"
-#include "run/recorded_run.hpp"
+#include "rundir/checkpoint.hpp"
+#include "rundir/metrics.hpp"
+#include "rundir/recorded_run.hpp"
 
 namespace hopscotch {
 namespace {

@@ -17,7 +17,7 @@
 #include "core/error.hpp"
 #include "core/log.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "run/terminal.hpp"
+#include "view/terminal.hpp"
 
 namespace hopscotch {
 namespace {

@@ -18,8 +18,8 @@
 #include "core/json_reader.hpp"
 #include "core/log.hpp"
 #include "experiment/reader.hpp"
-#include "run/inbox.hpp"
-#include "run/run_directory.hpp"
+#include "rundir/inbox.hpp"
+#include "rundir/run_directory.hpp"
 
 namespace hopscotch {
 namespace {

@@ -12,10 +12,10 @@
 #include "app/commands/ctl_status.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
-#include "run/run_directory.hpp"
-#include "run/run_view.hpp"
-#include "run/screen.hpp"
-#include "run/terminal.hpp"
+#include "rundir/run_directory.hpp"
+#include "view/run_view.hpp"
+#include "view/screen.hpp"
+#include "view/terminal.hpp"
 
 namespace hopscotch {
 namespace {

@@ -12,11 +12,11 @@
 #include "core/log.hpp"
 #include "core/quantity_text.hpp"
 #include "experiment/metric.hpp"
-#include "run/leaderboard.hpp"
-#include "run/recorded_run.hpp"
-#include "run/run_view.hpp"
-#include "run/tally.hpp"
-#include "run/trial_states.hpp"
+#include "rundir/recorded_run.hpp"
+#include "rundir/tally.hpp"
+#include "rundir/trial_states.hpp"
+#include "view/leaderboard.hpp"
+#include "view/run_view.hpp"
 
 namespace hopscotch {
 namespace {

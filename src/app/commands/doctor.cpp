@@ -23,7 +23,7 @@
 #include "core/log.hpp"
 #include "core/quantity_text.hpp"
 #include "core/text_table.hpp"
-#include "run/terminal.hpp"
+#include "view/terminal.hpp"
 
 namespace hopscotch {
 namespace {

@@ -18,7 +18,7 @@
 #include "model/trial/evaluation.hpp"
 #include "model/trial/evaluator.hpp"
 #include "model/trial/trial_state.hpp"
-#include "run/metrics.hpp"
+#include "rundir/metrics.hpp"
 
 namespace hopscotch {
 namespace {

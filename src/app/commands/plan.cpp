@@ -14,7 +14,7 @@
 #include "app/common/quantity.hpp"
 #include "app/plan/plan_run.hpp"
 #include "core/error.hpp"
-#include "run/terminal.hpp"
+#include "view/terminal.hpp"
 
 namespace hopscotch {
 namespace {

@@ -31,7 +31,7 @@
 #include "model/feed/workspace.hpp"
 #include "model/gpu/device.hpp"
 #include "model/trial/evaluation.hpp"
-#include "run/metrics.hpp"
+#include "rundir/metrics.hpp"
 
 namespace hopscotch {
 namespace {

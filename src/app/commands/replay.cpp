@@ -22,8 +22,8 @@
 #include "core/json_reader.hpp"
 #include "data/dataset/manifest.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "run/recorded_run.hpp"
-#include "run/server_log.hpp"
+#include "rundir/recorded_run.hpp"
+#include "rundir/server_log.hpp"
 #include "strategy/parameter_server/server_replay.hpp"
 #include "strategy/strategy_table.hpp"
 

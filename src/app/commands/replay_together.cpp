@@ -20,7 +20,7 @@
 #include "experiment/config.hpp"
 #include "experiment/reader.hpp"
 #include "model/zoo/zoo.hpp"
-#include "run/journal.hpp"
+#include "rundir/journal.hpp"
 #include "schedule/visit.hpp"
 #include "strategy/build_info.hpp"
 #include "strategy/common/checkpoint_target.hpp"

@@ -16,8 +16,8 @@
 #include "core/error.hpp"
 #include "core/log.hpp"
 #include "core/quantity_text.hpp"
-#include "run/run_directory.hpp"
-#include "run/terminal.hpp"
+#include "rundir/run_directory.hpp"
+#include "view/terminal.hpp"
 
 namespace hopscotch {
 namespace {

@@ -30,7 +30,7 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
-#include "run/summary.hpp"
+#include "rundir/summary.hpp"
 #include "strategy/roll_call.hpp"
 #include "strategy/trainer_main.hpp"
 

@@ -9,8 +9,8 @@
 #include "comm/buffer_pool.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
-#include "run/recorded_run.hpp"
-#include "run/unit_file.hpp"
+#include "rundir/recorded_run.hpp"
+#include "rundir/unit_file.hpp"
 #include "strategy/common/journey.hpp"
 #include "strategy/trainer/trial_runner.hpp"
 

@@ -18,7 +18,7 @@
 #include "experiment/reader.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/trial/trial_state.hpp"
-#include "run/recorded_run.hpp"
+#include "rundir/recorded_run.hpp"
 
 namespace hopscotch {
 namespace {

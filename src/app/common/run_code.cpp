@@ -7,7 +7,7 @@
 #include "core/error.hpp"
 #include "experiment/reader.hpp"
 #include "model/own/trusted_code.hpp"
-#include "run/journal.hpp"
+#include "rundir/journal.hpp"
 
 namespace hopscotch {
 

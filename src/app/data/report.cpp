@@ -12,7 +12,7 @@
 #include "core/log.hpp"
 #include "core/quantity_text.hpp"
 #include "data/dataset/verify.hpp"
-#include "run/terminal.hpp"
+#include "view/terminal.hpp"
 
 namespace hopscotch {
 namespace {

@@ -23,14 +23,14 @@
 #include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "run/checkpoint.hpp"
-#include "run/terminal.hpp"
+#include "rundir/checkpoint.hpp"
 #include "schedule/director.hpp"
 #include "strategy/common/dispatcher.hpp"
 #include "strategy/common/pump.hpp"
 #include "strategy/common/resources.hpp"
 #include "strategy/roll_call.hpp"
 #include "strategy/strategy_table.hpp"
+#include "view/terminal.hpp"
 
 namespace hopscotch {
 Attempt::Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& options, OwnerMoves& moves,

@@ -13,11 +13,11 @@
 
 #include "app/job/catch_up.hpp"
 #include "app/job/live_control.hpp"
+#include "app/job/recorder.hpp"
 #include "app/job/trial_set.hpp"
 #include "core/error.hpp"
 #include "core/ids.hpp"
-#include "run/recorder.hpp"
-#include "run/run_directory.hpp"
+#include "rundir/run_directory.hpp"
 #include "schedule/lap.hpp"
 #include "strategy/common/pump.hpp"
 

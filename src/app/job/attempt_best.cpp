@@ -14,8 +14,8 @@
 #include "core/fault.hpp"
 #include "core/json.hpp"
 #include "core/log.hpp"
-#include "run/checkpoint.hpp"
-#include "run/summary.hpp"
+#include "rundir/checkpoint.hpp"
+#include "rundir/summary.hpp"
 #include "schedule/trial_view.hpp"
 #include "strategy/common/dispatcher.hpp"
 

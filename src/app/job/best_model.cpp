@@ -9,7 +9,7 @@
 #include "model/feed/workspace.hpp"
 #include "model/trial/trial_model.hpp"
 #include "model/trial/trial_state.hpp"
-#include "run/metrics.hpp"
+#include "rundir/metrics.hpp"
 #include "schedule/trial_view.hpp"
 
 namespace hopscotch {

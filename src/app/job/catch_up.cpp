@@ -6,14 +6,14 @@
 #include <algorithm>
 
 #include "app/job/earlier_jobs.hpp"
+#include "app/job/recorder.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "experiment/config.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "run/recorder.hpp"
-#include "run/unit_file.hpp"
+#include "rundir/unit_file.hpp"
 #include "schedule/director.hpp"
 #include "schedule/policy.hpp"
 #include "schedule/state_chain.hpp"

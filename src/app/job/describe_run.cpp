@@ -13,7 +13,7 @@
 #include "core/clock.hpp"
 #include "core/hash.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "run/past_run.hpp"
+#include "rundir/past_run.hpp"
 #include "schedule/policy.hpp"
 #include "strategy/build_info.hpp"
 

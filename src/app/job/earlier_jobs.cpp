@@ -13,7 +13,7 @@
 #include "experiment/config.hpp"
 #include "experiment/space.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "run/checkpoint_shelf.hpp"
+#include "rundir/checkpoint_shelf.hpp"
 
 namespace hopscotch {
 namespace {

@@ -10,8 +10,8 @@
 #include "app/job/kept_best.hpp"
 #include "core/ids.hpp"
 #include "experiment/config.hpp"
-#include "run/journal.hpp"
-#include "run/run_directory.hpp"
+#include "rundir/journal.hpp"
+#include "rundir/run_directory.hpp"
 #include "schedule/lap.hpp"
 
 namespace hopscotch {

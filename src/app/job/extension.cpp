@@ -9,7 +9,7 @@
 
 #include "experiment/config.hpp"
 #include "experiment/procedures.hpp"
-#include "run/journal.hpp"
+#include "rundir/journal.hpp"
 
 namespace hopscotch {
 namespace {

@@ -9,7 +9,7 @@
 #include "core/file.hpp"
 #include "core/hash.hpp"
 #include "core/json_reader.hpp"
-#include "run/journal.hpp"
+#include "rundir/journal.hpp"
 
 namespace hopscotch {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "app/job/earlier_jobs.hpp"
 #include "app/job/prepare.hpp"
+#include "app/job/recorder.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/fault.hpp"
@@ -19,7 +20,6 @@
 #include "model/trial/trial_model.hpp"
 #include "model/trial/trial_state.hpp"
 #include "model/zoo/zoo.hpp"
-#include "run/recorder.hpp"
 #include "schedule/director.hpp"
 #include "strategy/common/dispatcher.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "core/ids.hpp"
 #include "experiment/assignment.hpp"
-#include "run/inbox.hpp"
+#include "rundir/inbox.hpp"
 #include "schedule/lap.hpp"
 
 namespace hopscotch {

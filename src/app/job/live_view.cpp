@@ -11,10 +11,10 @@
 #include "comm/peers.hpp"
 #include "core/clock.hpp"
 #include "core/log.hpp"
-#include "run/leaderboard.hpp"
-#include "run/tally.hpp"
-#include "run/terminal.hpp"
+#include "rundir/tally.hpp"
 #include "schedule/trial_view.hpp"
+#include "view/leaderboard.hpp"
+#include "view/terminal.hpp"
 
 namespace hopscotch {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "app/job/trainer_watch.hpp"
-#include "run/progress.hpp"
-#include "run/run_view.hpp"
-#include "run/screen.hpp"
+#include "view/progress.hpp"
+#include "view/run_view.hpp"
+#include "view/screen.hpp"
 
 namespace hopscotch {
 

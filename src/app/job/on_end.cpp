@@ -12,7 +12,7 @@
 #include "core/child_process.hpp"
 #include "core/log.hpp"
 #include "experiment/run_config.hpp"
-#include "run/summary.hpp"
+#include "rundir/summary.hpp"
 
 namespace hopscotch {
 namespace {

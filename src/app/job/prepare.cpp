@@ -36,7 +36,7 @@
 #include "experiment/steps.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "model/zoo/zoo.hpp"
-#include "run/run_directory.hpp"
+#include "rundir/run_directory.hpp"
 #include "schedule/director.hpp"
 #include "schedule/policy.hpp"
 #include "search/search.hpp"

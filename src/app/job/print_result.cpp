@@ -10,10 +10,10 @@
 #include "data/dataset/manifest.hpp"
 #include "experiment/metric.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "run/comparisons.hpp"
-#include "run/leaderboard.hpp"
-#include "run/summary.hpp"
-#include "run/terminal.hpp"
+#include "rundir/summary.hpp"
+#include "view/comparisons.hpp"
+#include "view/leaderboard.hpp"
+#include "view/terminal.hpp"
 
 namespace hopscotch {
 namespace {

@@ -16,7 +16,7 @@
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "model/own/trusted_code.hpp"
-#include "run/recorded_run.hpp"
+#include "rundir/recorded_run.hpp"
 
 namespace hopscotch {
 namespace {

@@ -7,9 +7,9 @@
 #include "core/json_reader.hpp"
 #include "experiment/config.hpp"
 #include "experiment/space.hpp"
-#include "run/past_run.hpp"
-#include "run/recorded_run.hpp"
-#include "run/run_directory.hpp"
+#include "rundir/past_run.hpp"
+#include "rundir/recorded_run.hpp"
+#include "rundir/run_directory.hpp"
 
 namespace hopscotch {
 namespace {

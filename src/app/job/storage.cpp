@@ -11,9 +11,9 @@
 #include "core/quantity_text.hpp"
 #include "data/batches/row_block.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "run/tally.hpp"
-#include "run/trace.hpp"
+#include "rundir/tally.hpp"
 #include "schedule/trial_view.hpp"
+#include "view/trace.hpp"
 
 namespace hopscotch {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "run/run_view.hpp"
+#include "view/run_view.hpp"
 
 namespace hopscotch {
 

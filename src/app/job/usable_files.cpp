@@ -10,8 +10,8 @@
 #include "core/error.hpp"
 #include "core/fault.hpp"
 #include "core/log.hpp"
-#include "run/checkpoint.hpp"
-#include "run/checkpoint_shelf.hpp"
+#include "rundir/checkpoint.hpp"
+#include "rundir/checkpoint_shelf.hpp"
 #include "schedule/state_chain.hpp"
 #include "schedule/trial_view.hpp"
 

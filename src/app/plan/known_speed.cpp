@@ -8,7 +8,7 @@
 #include "core/hash.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "run/recorded_run.hpp"
+#include "rundir/recorded_run.hpp"
 
 namespace hopscotch {
 namespace {

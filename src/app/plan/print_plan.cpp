@@ -20,9 +20,9 @@
 #include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
 #include "model/zoo/zoo.hpp"
-#include "run/progress.hpp"
 #include "schedule/policy.hpp"
 #include "schedule/simulate.hpp"
+#include "view/progress.hpp"
 
 namespace hopscotch {
 namespace {

@@ -15,7 +15,7 @@
 #include "core/hash.hpp"
 #include "experiment/reader.hpp"
 #include "model/zoo/zoo.hpp"
-#include "run/recorded_run.hpp"
+#include "rundir/recorded_run.hpp"
 #include "schedule/trial_view.hpp"
 
 namespace hopscotch {

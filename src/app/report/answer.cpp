@@ -8,8 +8,8 @@
 #include "core/counted.hpp"
 #include "core/json_lookup.hpp"
 #include "core/quantity_text.hpp"
-#include "run/leaderboard.hpp"
-#include "run/second_place.hpp"
+#include "view/leaderboard.hpp"
+#include "view/second_place.hpp"
 
 namespace hopscotch {
 namespace {

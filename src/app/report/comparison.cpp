@@ -10,8 +10,8 @@
 #include "app/report/sections.hpp"
 #include "core/json_lookup.hpp"
 #include "core/quantity_text.hpp"
-#include "run/leaderboard.hpp"
-#include "run/metrics.hpp"
+#include "rundir/metrics.hpp"
+#include "view/leaderboard.hpp"
 
 namespace hopscotch {
 namespace {

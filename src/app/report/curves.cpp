@@ -7,7 +7,7 @@
 #include <set>
 
 #include "app/report/sections.hpp"
-#include "run/metrics.hpp"
+#include "rundir/metrics.hpp"
 
 namespace hopscotch {
 namespace {

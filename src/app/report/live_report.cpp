@@ -14,7 +14,7 @@
 #include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
-#include "run/summary.hpp"
+#include "rundir/summary.hpp"
 
 namespace hopscotch {
 namespace {

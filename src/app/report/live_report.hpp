@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "core/durable_file.hpp"
-#include "run/run_view.hpp"
+#include "view/run_view.hpp"
 
 namespace hopscotch {
 

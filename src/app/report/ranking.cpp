@@ -7,7 +7,7 @@
 
 #include "app/report/key_columns.hpp"
 #include "app/report/sections.hpp"
-#include "run/metrics.hpp"
+#include "rundir/metrics.hpp"
 
 namespace hopscotch {
 namespace {

@@ -9,7 +9,7 @@
 #include "app/report/sections.hpp"
 #include "core/counted.hpp"
 #include "experiment/metric.hpp"
-#include "run/leaderboard.hpp"
+#include "view/leaderboard.hpp"
 
 namespace hopscotch {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "app/report/sections.hpp"
-#include "run/leaderboard.hpp"
-#include "run/metrics.hpp"
+#include "rundir/metrics.hpp"
+#include "view/leaderboard.hpp"
 
 namespace hopscotch {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains a lap of parameter_server again, in one thread, in the order of the servers' log (run/server_log.hpp): the same
+// Trains a lap of parameter_server again, in one thread, in the order of the servers' log (rundir/server_log.hpp): the same
 // workers and the same rule of the parts, with a loop instead of messages. The bits must be those of the run.
 #pragma once
 #include <memory>

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "run/metrics.hpp"
+#include "rundir/metrics.hpp"
 
 namespace hopscotch {
 

@@ -14,7 +14,7 @@
 #include "comm/buffer_pool.hpp"
 #include "core/byte_view.hpp"
 #include "core/ids.hpp"
-#include "run/checkpoint.hpp"
+#include "rundir/checkpoint.hpp"
 #include "schedule/lap.hpp"
 #include "strategy/common/checkpoint_target.hpp"
 

@@ -10,7 +10,7 @@
 #include "core/clock.hpp"
 #include "core/hash.hpp"
 #include "model/state/state.hpp"
-#include "run/checkpoint.hpp"
+#include "rundir/checkpoint.hpp"
 #include "strategy/common/journey.hpp"
 #include "strategy/common/worker_resources.hpp"
 #include "strategy/trainer/trial_runner.hpp"

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rundir/past_run.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <map>
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "experiment/reader.hpp"
+#include "rundir/recorded_run.hpp"
+#include "schedule/lap_metric.hpp"
+#include "schedule/trial_end.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr double k_failed = std::numeric_limits<double>::infinity();
+
+// Those that came to an end of their own: not with the run, from which --resume takes them up again.
+std::map<TrialId, PastTrial::Progress> progress_of(Journal const& journal) {
+    std::map<TrialId, PastTrial::Progress> out;
+    for (auto const& end : journal.ended)
+        out[end.trial] =
+            end.status == name_of(TrialStatus::interrupted) ? PastTrial::Progress::cut_off : PastTrial::Progress::ended;
+    return out;
+}
+
+// Of `count` values and one more. Who failed is the worst, whatever the others are.
+double mean_with(double mean, double value, std::size_t count) {
+    return mean == k_failed || value == k_failed ? k_failed : mean + (value - mean) / static_cast<double>(count + 1);
+}
+
+// Copies of a configuration (search.repeats, search.folds) become one trial, with the mean of each epoch that all have
+// trained.
+std::vector<PastTrial> without_copies(std::map<TrialId, PastTrial> trials, std::size_t copies) {
+    std::vector<std::vector<PastTrial>> groups;
+    Assignment before;
+    for (auto& [id, trial] : trials) {
+        auto const copy = std::erase_if(trial.assignment, [](auto const& entry) {
+            return entry.first == k_repeat_entry || entry.first == k_fold_entry;
+        });
+        if (copy == 0 || groups.empty() || before != trial.assignment) groups.emplace_back();
+        before = trial.assignment;
+        groups.back().push_back(std::move(trial));
+    }
+    std::vector<PastTrial> out;
+    for (auto& group : groups) {
+        bool const failed = std::ranges::any_of(group, [](auto const& each) { return each.losses.back() == k_failed; });
+        auto& first = out.emplace_back(std::move(group.front()));
+        for (std::size_t i = 1; i < group.size(); ++i) {
+            first.losses.resize(std::min(first.losses.size(), group[i].losses.size()));
+            for (std::size_t lap = 0; lap < first.losses.size(); ++lap)
+                first.losses[lap] = mean_with(first.losses[lap], group[i].losses[lap], i);
+            if (group[i].progress == PastTrial::Progress::cut_off) first.progress = PastTrial::Progress::cut_off;
+        }
+        if (group.size() < copies) first.progress = PastTrial::Progress::cut_off;  // others have not begun
+        if (!failed) continue;
+        first.losses.back() = k_failed;
+        first.progress = PastTrial::Progress::ended;
+    }
+    return out;
+}
+
+PastTrial past_trial(Json const& json) {
+    PastTrial out;
+    out.assignment = assignment_from_json(json.at("config"));
+    for (auto const& loss : json.at("losses").array()) out.losses.push_back(loss.is_null() ? k_failed : loss.number());
+    out.progress = json.at("ended").boolean() ? PastTrial::Progress::ended : PastTrial::Progress::cut_off;
+    return out;
+}
+
+}  // namespace
+
+std::vector<PastTrial> past_trials(RecordedRun const& run, std::string const& metric, Mode mode) {
+    auto const& journal = run.journal;
+    auto const progress = progress_of(journal);
+    auto const losses = losses_of(run.experiment, journal.assignments);
+    std::map<TrialId, PastTrial> trials;
+    bool finished = false, measured = false;
+    for (auto const& lap : journal.laps) {
+        auto const known = trials.find(lap.trial);
+        auto const next = known == trials.end() ? std::size_t{0} : known->second.losses.size();
+        if (lap.epoch != static_cast<int>(next)) continue;  // trained again, after a loss; or of a clone that a user ordered
+        auto& trial = trials[lap.trial];
+        trial.assignment = journal.assignments.at(lap.trial);
+        bool const good = lap.outcome == Outcome::finished;
+        auto const loss = good ? search_loss(lap_metric(lap, metric, losses.at(lap.trial)), mode) : std::nullopt;
+        finished = finished || good;
+        measured = measured || loss;
+        trial.losses.push_back(loss.value_or(k_failed));
+        auto const end = progress.find(lap.trial);
+        bool const ended = !loss || (end != progress.end() && end->second == PastTrial::Progress::ended);
+        trial.progress = ended ? PastTrial::Progress::ended : PastTrial::Progress::cut_off;
+    }
+    if (finished && !measured)
+        throw DataError(fmt::format("{}: has no {} (its search.metric was {})", run.directory.string(), metric,
+                                    run.experiment.search.metric));
+    return without_copies(std::move(trials), static_cast<std::size_t>(run.experiment.search.copies()));
+}
+
+Json to_json(std::vector<PastTrial> const& past) {
+    Json::Array out;
+    for (auto const& each : past)
+        out.push_back(Json::object({{"config", to_json(each.assignment)},
+                                    {"losses", Json(each.losses)},
+                                    {"ended", each.progress == PastTrial::Progress::ended}}));
+    return Json(std::move(out));
+}
+
+std::vector<PastTrial> read_past_trials(std::filesystem::path const& file) {
+    auto const json = parse_json_or_throw(read_whole(file), file.string());
+    try {
+        std::vector<PastTrial> out;
+        for (auto const& each : json.array()) out.push_back(past_trial(each));
+        return out;
+    } catch (Error const& error) {  // adds the file, which at() cannot know
+        throw DataError(fmt::format("{}: {} (not written by this hopscotch?)", file.string(), error.what()));
+    }
+}
+
+}  // namespace hopscotch

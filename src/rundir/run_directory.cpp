@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rundir/run_directory.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/durable_file.hpp"
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/hash.hpp"
+#include "core/json_reader.hpp"
+#include "rundir/journal_codec.hpp"
+#include "rundir/unit_file.hpp"
+
+namespace hopscotch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char const* k_checkpoints = "checkpoints";
+constexpr std::array<std::string_view, 3> k_marks{"experiment.json", "journal.jsonl", "summary.json"};
+constexpr std::array<std::string_view, 13> k_others{
+    "start_from.json", "inbox", "metrics.jsonl", "trials.csv", "trace.json", "best",      "server_log.jsonl",
+    "checkpoints",     "tb",    "report.html",   "live.json",  "study.log",  "epochs.csv"};
+constexpr std::array<std::string_view, 5> k_folders{"inbox", "best", "checkpoints", "checkpoints.tmp", "tb"};
+
+template <class Names>
+bool among(Names const& names, std::string_view word) {
+    return std::find(names.begin(), names.end(), word) != names.end();
+}
+
+std::vector<std::string> entries_of(fs::path const& path) {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error))
+        names.push_back(it->path().filename());
+    if (error)
+        throw ConfigError(fmt::format("{}: cannot be listed ({}); use another run.dir", path.string(), error.message()));
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+bool written_by_a_run(std::string name) {
+    if (name.ends_with(".tmp")) name.resize(name.size() - 4);
+    return among(k_marks, name) || among(k_others, name) || is_unit_file_name(name);
+}
+
+// The file that says "a run of hopscotch lives here". Any program may call a file experiment.json, so that one is read.
+bool is_mark(fs::path const& directory, std::string_view name) {
+    if (name != "experiment.json") return among(k_marks, name);
+    return read_whole(directory / name).find("\"hopscotch\"") != std::string::npos;
+}
+
+void check_removable(fs::path const& path, std::vector<std::string> const& names) {
+    for (auto const& name : names)
+        if (!written_by_a_run(name))
+            throw ConfigError(
+                fmt::format("{}: holds {} (no run wrote that, and --overwrite removes only runs); use another run.dir",
+                            path.string(), name));
+    if (std::none_of(names.begin(), names.end(), [&](auto const& name) { return is_mark(path, name); }))
+        throw ConfigError(
+            fmt::format("{}: is not a run directory (--overwrite removes only runs); use another run.dir", path.string()));
+}
+
+// What a run has written are no links; writing through one would change files elsewhere. Below the top, files are replaced
+// and never written through. The deepest folders of a run are those of trials ("tb/trial-3").
+bool leads_elsewhere(fs::directory_entry const& entry, int depth) {
+    std::error_code dangling;
+    return entry.is_symlink() && (depth == 0 || (depth == 1 && entry.is_directory(dangling)));
+}
+
+// A run would wait at a pipe for ever, and cannot replace a folder. Below the top, pipes are replaced and never opened.
+bool is_in_the_way(fs::directory_entry const& entry, int depth) {
+    std::error_code ignored;
+    auto const name = entry.path().filename().string();
+    bool const of_best = name.starts_with("model.") || name.starts_with("validation.");
+    if (depth > 0) return of_best && !entry.is_symlink() && entry.is_directory(ignored);
+    return written_by_a_run(name) && !among(k_folders, name) && !entry.is_regular_file(ignored);
+}
+
+void refuse_what_no_run_wrote(fs::path const& path) {
+    constexpr int k_deepest = 2;
+    std::error_code error;
+    for (fs::recursive_directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+        if (leads_elsewhere(*it, it.depth()))
+            throw ConfigError(fmt::format("{}: is a link (a run writes only in its own directory); put the real file there",
+                                          it->path().string()));
+        if (is_in_the_way(*it, it.depth()))
+            throw ConfigError(
+                fmt::format("{}: is no file (a run writes a file of that name); remove it", it->path().string()));
+        if (it.depth() == k_deepest) it.disable_recursion_pending();
+    }
+    if (error)
+        throw ConfigError(fmt::format("{}: cannot be listed ({}); use another run.dir", path.string(), error.message()));
+}
+
+// The only honest test of "may I write here": permissions, read-only mounts and quotas all answer it. Removed at once.
+void check_writable(fs::path const& path) {
+    fs::path existing = fs::absolute(path).lexically_normal();
+    std::error_code error;
+    while (!fs::exists(fs::symlink_status(existing, error)) && existing.has_relative_path())
+        existing = existing.parent_path();
+    std::string probe = (existing / ".hopscotch-XXXXXX").string();
+    if (::mkdtemp(probe.data()) == nullptr)
+        throw ConfigError(fmt::format("{}: cannot be created (no writing in {}: {}); use another run.dir", path.string(),
+                                      existing.string(), std::strerror(errno)));
+    ::rmdir(probe.c_str());
+}
+
+void clear(fs::path const& path) {
+    for (auto const& name : entries_of(path)) fs::remove_all(path / name);
+}
+
+std::vector<fs::path> paths_in(fs::path const& folder) {
+    std::error_code ignored;
+    std::vector<fs::path> out;
+    for (fs::directory_iterator it(folder, ignored), end; !ignored && it != end; it.increment(ignored))
+        out.push_back(it->path());
+    return out;
+}
+
+// Checkpoints and best models that killed ranks have not finished.
+void remove_unfinished(fs::path const& run_dir) {
+    std::vector folders{run_dir / k_checkpoints, run_dir / "best"};
+    for (auto const& path : paths_in(run_dir / "best"))
+        if (path.filename().string().starts_with("trial-")) folders.push_back(path);
+    std::error_code ignored;
+    for (auto const& folder : folders)
+        for (auto const& path : paths_in(folder))
+            if (path.extension() == ".tmp") fs::remove(path, ignored);
+}
+
+void renew(fs::path const& path, std::uintmax_t known_bytes) {
+    auto const journal = path / "journal.jsonl";
+    write_atomically(journal, read_beginning(journal, known_bytes));  // behind it: a torn line, or zeros
+    auto const log = path / "server_log.jsonl";  // goes on, too: under another name it may be somebody else's file
+    if (fs::exists(log)) write_atomically(log, read_whole_lines(log));
+    for (auto const* name : {"metrics.jsonl", "trace.json", "summary.json", "trials.csv"}) fs::remove(path / name);
+    remove_unfinished(path);
+}
+
+std::vector<std::string> strings(Json const& array) {
+    std::vector<std::string> out;
+    for (auto const& value : array.array()) out.push_back(value.string());
+    return out;
+}
+
+// What a job leaves that died before it had recorded anything: the next one begins anew.
+bool holds_only_a_beginning(fs::path const& path, std::vector<std::string> const& names) {
+    return std::ranges::all_of(names, [&](std::string const& name) {
+        bool const after_it =
+            (name.starts_with("start_from.json") || name == k_checkpoints) && among(names, "experiment.json");
+        return name == "experiment.json.tmp" || after_it || (name == "experiment.json" && is_mark(path, name));
+    });
+}
+
+// [{"shard": 1, "trainers": [0, 1], "until": [0.33, 1]}, ...]
+Json replicas_json(OwnerTable const& owners) {
+    Json::Array out;
+    for (std::size_t s = 0; s < owners.shares.size(); ++s) {
+        Json::Array trainers, until;
+        for (auto const& share : owners.shares[s]) {
+            trainers.push_back(share.trainer.value);
+            until.emplace_back(share.until);
+        }
+        if (trainers.empty()) continue;
+        auto const shard = static_cast<std::int64_t>(s);
+        out.push_back(Json::object({{"shard", shard}, {"trainers", std::move(trainers)}, {"until", std::move(until)}}));
+    }
+    return Json(std::move(out));
+}
+
+// Runs of older versions have neither replicas nor speeds.
+void add_replicas(Json const& json, OwnerTable& owners) {
+    if (auto const* speed = json.find("speed"))
+        for (auto const& each : speed->array()) owners.speed.push_back(each.number());
+    auto const* replicas = json.find("replicas");
+    if (replicas == nullptr) return;
+    owners.shares.resize(owners.owner.size());
+    for (auto const& of_shard : replicas->array()) {
+        auto const shard = integer_in(of_shard, "shard", 0, std::ssize(owners.owner) - 1);
+        auto const &trainers = of_shard.at("trainers").array(), &until = of_shard.at("until").array();
+        if (trainers.size() != until.size() || trainers.size() < 2)
+            throw Error(
+                fmt::format("'replicas' has {} trainers and {} numbers for shard {}", trainers.size(), until.size(), shard));
+        for (std::size_t i = 0; i < trainers.size(); ++i) {
+            if (trainers[i].integer() < 0 || trainers[i].integer() >= owners.trainers)
+                throw Error(
+                    fmt::format("'replicas' names trainer {} (there are {})", trainers[i].integer(), owners.trainers));
+            owners.shares[static_cast<std::size_t>(shard)].push_back({TrainerId(trainers[i].integer()), until[i].number()});
+        }
+    }
+}
+
+OwnerTable owners_from_json(Json const& json) {
+    OwnerTable owners;
+    owners.trainers = static_cast<int>(integer_in(json, "trainers", 1, k_most_trainers));
+    for (auto const& owner : json.at("owners").array()) {
+        if (owner.integer() < 0 || owner.integer() >= owners.trainers)
+            throw Error(fmt::format("'owners' names trainer {} (there are {})", owner.integer(), owners.trainers));
+        owners.owner.emplace_back(owner.integer());
+    }
+    add_replicas(json, owners);
+    return owners;
+}
+
+}  // namespace
+
+void check_run_dir(fs::path const& path, RunDirUse use) {
+    if (path.empty())
+        throw ConfigError("run.dir: is missing (a run writes its results there); write for example \"dir\": \"runs/first\"");
+    std::error_code error;
+    auto const status = fs::status(path, error);
+    if (fs::exists(status) && !fs::is_directory(status))
+        throw ConfigError(fmt::format("{}: exists already (and is no directory); use another run.dir", path.string()));
+    auto const names = fs::exists(status) ? entries_of(path) : std::vector<std::string>();
+    if (use == RunDirUse::fresh && holds_run(path) && status_of(path) != "finished")
+        throw ConfigError(fmt::format(
+            "{}: holds a run that has not finished; use --resume to continue it, --overwrite to replace it, or another "
+            "run.dir",
+            path.string()));
+    if (!names.empty() && use == RunDirUse::fresh)
+        throw ConfigError(fmt::format(
+            "{}: exists already (runs never share a directory); use --overwrite, or another run.dir", path.string()));
+    if (!names.empty() && use == RunDirUse::overwrite) check_removable(path, names);
+    if (!names.empty() && use == RunDirUse::resume && !holds_run(path) && !holds_only_a_beginning(path, names))
+        throw ConfigError(
+            fmt::format("{}: holds no run that could be resumed (journal.jsonl or experiment.json is missing); use "
+                        "another run.dir",
+                        path.string()));
+    if (use == RunDirUse::resume && !names.empty()) refuse_what_no_run_wrote(path);
+    check_writable(path);
+}
+
+std::string status_of(fs::path const& run_dir) {
+    auto const file = run_dir / "summary.json";  // a job that continues the run removes it
+    if (std::error_code error; !fs::is_regular_file(file, error)) return "";
+    Problems ignored("");
+    auto const summary = parse_json(read_whole(file), ignored);
+    auto const* status = summary.find("status");
+    return status != nullptr && status->is_string() ? status->string() : "";
+}
+
+bool holds_run(fs::path const& path) {
+    std::error_code error;
+    return fs::exists(path / "experiment.json", error) && fs::exists(path / "journal.jsonl", error);
+}
+
+Json to_json(RunFacts const& facts) {
+    Json::Array owners, hosts;
+    for (auto const trainer : facts.owners.owner) owners.push_back(trainer.value);
+    for (auto const& host : facts.hosts) hosts.push_back(host);
+    auto out = Json::object(
+        {{"hopscotch", Json::object({{"version", facts.version}, {"git", facts.git_hash}, {"libraries", facts.versions}})},
+         {"name", facts.name},
+         {"seed", facts.seed},
+         {"dataset_hash", facts.dataset_hash},
+         {"strategy", facts.strategy},
+         {"trainers", facts.trainers()},
+         {"hosts", std::move(hosts)},
+         {"owners", std::move(owners)},
+         {"start_unix_s", facts.start_unix_s},
+         {"run_id", facts.run_id},
+         {"approximate", facts.approximate},
+         {"in_flight", facts.in_flight},
+         {"experiment", facts.experiment}});
+    Json files = Json::object({});
+    for (auto const& [path, hash] : facts.files) files[path] = to_hex(hash);
+    out["files"] = std::move(files);
+    if (facts.routes != RoutePlan{})
+        out["routes"] = Json::object({{"permutation", facts.routes.permutation}, {"long_from", facts.routes.long_from}});
+    if (facts.owners.replicas() > 0) out["replicas"] = replicas_json(facts.owners);
+    if (!facts.owners.speed.empty()) out["speed"] = facts.owners.speed;
+    if (!facts.collectives.empty()) out["collectives"] = facts.collectives;
+    if (!facts.extended.empty()) out["extended"] = facts.extended;
+    if (!facts.test.is_null()) out["test"] = facts.test;
+    return out;
+}
+
+RunFacts read_run_facts(fs::path const& directory) {
+    auto const file = directory / "experiment.json";
+    auto const json = parse_json_or_throw(read_whole(file), file.string());
+    RunFacts facts;
+    try {
+        auto const& hopscotch = json.at("hopscotch");
+        facts.version = hopscotch.at("version").string();
+        facts.git_hash = hopscotch.at("git").string();
+        facts.versions = hopscotch.at("libraries");
+        facts.name = json.at("name").string();
+        facts.seed = json.at("seed").integer();
+        facts.dataset_hash = json.at("dataset_hash").string();
+        facts.strategy = json.at("strategy").string();
+        facts.hosts = strings(json.at("hosts"));
+        facts.owners = owners_from_json(json);
+        facts.start_unix_s = json.at("start_unix_s").number();
+        facts.experiment = json.at("experiment");
+        facts.experiment.object();                   // else it throws
+        if (auto const* files = json.find("files"))  // runs of older versions do not name any
+            for (auto const& [path, hash, position] : files->object()) facts.files[path] = from_hex(hash.string());
+        if (auto const* in_flight = json.find("in_flight")) facts.in_flight = in_flight->integer();
+        if (auto const* routes = json.find("routes"))
+            facts.routes = {static_cast<int>(routes->at("permutation").integer()), routes->at("long_from").number()};
+        if (auto const* approximate = json.find("approximate")) facts.approximate = approximate->boolean();
+        if (auto const* collectives = json.find("collectives")) facts.collectives = collectives->string();
+        if (auto const* extended = json.find("extended"))
+            for (auto const& trials : extended->array()) facts.extended.push_back(trials.integer());
+        if (auto const* test = json.find("test")) facts.test = *test;
+        if (auto const* id = json.find("run_id")) facts.run_id = id->string();  // runs of older versions have none
+    } catch (Error const& error) {                                              // adds the file, which at() cannot know
+        throw DataError(fmt::format("{}: {} (not written by this hopscotch?)", file.string(), error.what()));
+    }
+    return facts;
+}
+
+RunDirectory::RunDirectory(fs::path path, RunDirUse use, RunFacts const& facts, std::uintmax_t known_journal_bytes)
+    : path_(std::move(path)) {
+    check_run_dir(path_, use);
+    fs::create_directories(path_);
+    if (use == RunDirUse::resume && holds_run(path_))
+        renew(path_, known_journal_bytes);
+    else
+        clear(path_);
+    write_atomically(file("experiment.json"), to_json(facts).dump(2) + "\n");
+    // Before the journal, which says that there is a run to go on with.
+    if (!facts.past.is_null()) write_atomically(file("start_from.json"), facts.past.dump() + "\n");
+    // By nobody else: a trainer that outlives its job would bring the folder back after another job has finished the run.
+    make_folders(path_, k_checkpoints);
+}
+
+void remove_checkpoints(fs::path const& run_dir) {
+    auto const folder = run_dir / k_checkpoints;
+    auto gone = folder;
+    gone += ".tmp";
+    std::error_code ignored;
+    fs::remove_all(gone, ignored);
+    fs::rename(folder, gone, ignored);  // from now on nobody finds it who would still write into it
+    fs::remove_all(gone, ignored);
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// summary.json: one document about the run and its results (docs/formats.md; a contract).
+#pragma once
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/json.hpp"
+#include "rundir/checkpoint.hpp"
+#include "rundir/journal.hpp"
+#include "rundir/tally.hpp"
+#include "schedule/trial_view.hpp"
+
+namespace hopscotch {
+
+inline constexpr int k_summary_format = 1;
+
+enum class RunStatus { finished, interrupted, failed };
+std::string_view name_of(RunStatus status);
+
+struct ByteCounts {
+    std::int64_t state = 0, gradient = 0, data = 0, control = 0;
+};
+
+struct TrialSummary {
+    TrialId id;
+    std::string status, reason;  // of a TrialView
+    Assignment assignment;
+    TrialTally tally;
+};
+
+// The values that search.pareto names, for the trials that no other trial dominates.
+struct ParetoFront {
+    std::array<std::string, 2> names;
+    struct Point {
+        TrialId trial;
+        std::array<double, 2> values;
+    };
+    std::vector<Point> points;  // by the first, best first
+};
+
+// The change that one trial of `ablation` made, and its effect.
+struct AblationRow {
+    std::string key;
+    Json value;
+    TrialId trial;                     // the first of its group
+    std::optional<double> difference;  // of the metric (the mean of its group): this one's - trial 0's; none: one has none
+};
+
+struct Summary {
+    std::string version;  // of hopscotch
+    RunStatus status = RunStatus::finished;
+    std::string reason;  // interrupted, failed, finished before its time: why
+    std::string strategy;
+    int trainers = 0, shards = 0;
+    int jobs = 1;                    // that have worked on the run: more with --resume, and after the loss of a trainer
+    std::vector<TrainerLoss> lost;   // of all of them
+    std::vector<OwnersMoved> moved;  // of all of them
+    std::int64_t retries = 0;        // search.retries that were made
+    bool exact = true;               // run.exact
+    bool synthetic = false;          // the model only pretends to train: seconds are real, metrics are not
+    double wall_s = 0, setup_s = 0;  // the whole process; before the first lap was released
+    double makespan_s = 0, lower_bound_s = 0, utilisation = 0;
+    std::int64_t units = 0, hops = 0;
+    ByteCounts bytes;
+    std::vector<ByteCounts> bytes_by_rank;     // sent by each
+    std::vector<std::int64_t> peak_rss_bytes;  // by rank
+    // Training rows with their labels: held or owned by all trainers, and copies among them.
+    std::int64_t storage_bytes = 0, staged_bytes = 0;
+    std::int64_t spilled_bytes = 0;  // waiting states that went to the disk (run.state_memory)
+    CheckpointFacts checkpoints;     // of this job
+    std::int64_t weight_bytes = 0;   // parameters of the largest trial
+    std::vector<double> exposed_s;   // by trainer, sums of LapRecord::exposed_s; empty: not measured
+    std::int64_t sync_rounds = 0;
+    std::vector<std::int64_t> staleness;    // sums of LapRecord::staleness
+    std::vector<std::string> injected;      // run.inject
+    std::string batch_norm;                 // allreduce: "local" or "sync"
+    std::string collectives;                // allreduce, model_averaging: "mpi" or "nccl"
+    std::optional<Percentiles> unit_gap_s;  // none: no unit was queued when the one before it ended
+    std::optional<Percentiles> hop_s;       // none: not measured
+    std::string metric;                     // that chooses best_trial and every best{}
+    Mode mode = Mode::max;
+    std::optional<TrialId> best_trial;     // none: no lap finished with a finite metric
+    std::optional<Metrics> test;           // best_trial at its best epoch, its val_ numbers and rows of the test shards
+    std::optional<double> standard_error;  // of best_trial's metric, as the validation rows leave it; none: not known
+    std::vector<TrialSummary> trials;      // by id
+    Objective objective = Objective::last;
+    std::vector<GroupTally> groups;     // where there are copies
+    std::optional<ParetoFront> pareto;  // where it is asked for
+    std::vector<AblationRow> ablation;  // of that procedure, without the trial that changes nothing
+};
+
+bool has_gpu_use(Summary const& summary);  // the GPU's use is known of some trial
+Json to_json(Summary const& summary);
+std::optional<Metrics> test_from_json(Json const& test);  // Summary::test; none of null
+void write_summary(std::filesystem::path const& path, Summary const& summary);
+
+// One row a trial, one column a searched path; RFC 4180 quoting.
+std::string trials_csv(Summary const& summary);
+
+}  // namespace hopscotch

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which trial was the best: of all, or of the best group of copies.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "experiment/config.hpp"
+#include "experiment/run_config.hpp"
+#include "rundir/tally.hpp"
+
+namespace hopscotch {
+namespace {
+
+double spread_of(std::vector<double> const& values, double mean) {
+    if (values.size() < 2) return 0;
+    double const squares = std::accumulate(values.begin(), values.end(), 0.0,
+                                           [&](double sum, double value) { return sum + (value - mean) * (value - mean); });
+    return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
+
+}  // namespace
+
+bool keeps_every_best(Experiment const& experiment) {
+    return experiment.run.keep_best == KeepBest::trial || experiment.search.copies() > 1;
+}
+
+GroupTally Tally::group(int number) const {
+    GroupTally out;
+    bool complete = true;
+    for (int copy = 0; copy < comparison_.copies; ++copy) {
+        TrialId const id(number * comparison_.copies + copy);
+        auto const& trial = of(id);
+        auto const& lap = comparison_.objective == Objective::best ? trial.best : trial.last;
+        out.trials.push_back(id);
+        out.values.push_back(lap ? metric_value(*lap, metric_) : k_no_score);
+        complete = complete && !trial.failed && std::isfinite(out.values.back());
+    }
+    if (!complete) return out;
+    out.mean = std::accumulate(out.values.begin(), out.values.end(), 0.0) / comparison_.copies;
+    out.spread = spread_of(out.values, *out.mean);
+    return out;
+}
+
+std::vector<GroupTally> Tally::groups() const {
+    std::vector<GroupTally> out;
+    if (comparison_.copies == 1 || trials_.empty()) return out;
+    for (int number = 0; number <= trials_.rbegin()->first.value / comparison_.copies; ++number)
+        out.push_back(group(number));
+    return out;
+}
+
+std::optional<TrialId> Tally::best_of(std::vector<TrialId> const& trials) const {
+    std::optional<TrialId> best;
+    double best_value = 0;
+    for (auto const id : trials) {
+        auto const& trial = of(id);
+        if (!trial.best) continue;
+        auto const value = metric_value(*trial.best, metric_);
+        if (best && !better(value, best_value, mode_)) continue;
+        best = id;
+        best_value = value;
+    }
+    return best;
+}
+
+std::optional<TrialId> Tally::best_trial() const {
+    std::optional<GroupTally> best;
+    for (auto& each : groups())
+        if (each.mean && (!best || better(*each.mean, *best->mean, mode_))) best = std::move(each);
+    if (best) return best_of(best->trials);
+    std::vector<TrialId> all;
+    for (auto const& [id, trial] : trials_) all.push_back(id);
+    return best_of(all);
+}
+
+}  // namespace hopscotch
