@@ -1,6 +1,6 @@
-# hopscotch_module(NAME [SOURCES a.cpp ...] [EXCEPT b.cpp ...] PUBLIC modules ... PRIVATE libraries ...)
+# hopscotch_module(NAME [ROOMS folder ...] [SOURCES a.cpp ...] [EXCEPT b.cpp ...] PUBLIC modules ... PRIVATE libraries ...)
 # One static library per module: hopscotch_NAME. Modules are PUBLIC dependencies, third-party libraries always PRIVATE.
-# Without SOURCES the files are all .cpp files in and below the folder but those of EXCEPT (docs/decisions/
+# ROOMS: the .cpp files of these folders. Without ROOMS and SOURCES the files are all .cpp files in and below the folder but those of EXCEPT (docs/decisions/
 # 0034-lists-that-write-themselves.md).
 add_library(hopscotch_options INTERFACE)
 set(werror)
@@ -34,7 +34,11 @@ if(HOPSCOTCH_SANITIZE)
 endif()
 
 function(hopscotch_module name)
-  cmake_parse_arguments(arg "" "" "SOURCES;EXCEPT;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "" "" "ROOMS;SOURCES;EXCEPT;PUBLIC;PRIVATE" ${ARGN})
+  foreach(room ${arg_ROOMS})
+    file(GLOB found CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${room}/*.cpp)
+    list(APPEND arg_SOURCES ${found})
+  endforeach()
   if(NOT arg_SOURCES)
     file(GLOB_RECURSE arg_SOURCES CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
     list(REMOVE_ITEM arg_SOURCES "" ${arg_EXCEPT})

@@ -15,9 +15,11 @@ declare -A allowed=(
     [schedule]="core experiment search"
     [rundir]="core experiment search schedule"
     [view]="core experiment search schedule rundir"
-    [analysis]="core experiment search schedule rundir view"
     [strategy]="core experiment comm data model search schedule rundir"
-    [app]="core experiment comm data model search schedule rundir view analysis strategy"
+    [job]="core experiment comm data model search schedule rundir view strategy"
+    [analysis]="core experiment data model search schedule rundir view strategy job"
+    [report]="core experiment search schedule rundir view analysis"
+    [cli]="core experiment comm data model search schedule rundir view strategy job analysis report"
 )
 
 # Rooms: the folders of a module that shows its structure by folders. A file in a room includes its own room and what the row
@@ -49,15 +51,13 @@ declare -A rooms=(
     [analysis/compare]="cost"
     [analysis/forecast]="cost"
     [analysis/export]="results"
-    [app/common]=""
-    [app/job]="common report"
-    [app/plan]="common job"
-    [app/report]="common"
-    [app/data]="common"
-    [app/bench]="common"
-    [app/doctor]="common"
-    [app/completion]=""
-    [app/commands]="common job plan report data bench doctor completion"
+    [analysis/plan]="forecast cost"
+    [cli/common]=""
+    [cli/light]="common data"
+    [cli/data]="common"
+    [cli/doctor]="common"
+    [cli/completion]=""
+    [cli/train]="common data doctor completion"
 )
 
 # "header regex | where it may be included (regex on path) | why", a line each.
@@ -68,7 +68,8 @@ places='
 ^png\.h$                                  | ^data/import/image/png_image\.cpp$   | only png_image.cpp reads PNG
 ^zlib\.h$                                 | ^data/import/[a-z0-9_/]+\.cpp$       | only importers decompress
 ^nlohmann/                                | ^core/json\.cpp$                     | only core/json.cpp parses JSON
-^CLI/                                     | ^app/([a-z]+/)?[a-z0-9_]+\.cpp$      | only app reads the command line
+^(model|strategy|job)/                    | ^(model|strategy|job|analysis/plan|cli/(train|doctor|completion)|cli/[a-z_]+\.[ch]pp$) | what hopscotch links needs no LibTorch
+^CLI/                                     | ^cli/([a-z]+/)?[a-z0-9_]+\.cpp$      | only cli reads the command line
 ^(torch|ATen|c10)/                        | ^model/                              | only model knows LibTorch
 ^dlfcn\.h$                                | ^(model/own/plugin|[a-z/]+_library)\.cpp$ | only these files open libraries
 ^nccl\.h$                                 | ^comm/nccl_library\.cpp$             | only comm/nccl_library.cpp speaks NCCL

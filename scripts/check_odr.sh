@@ -28,7 +28,7 @@ if [[ "$(complaints "$work"/{int,double}.o)" != *"Twice' violates the C++ One De
     exit 1
 fi
 
-scripts/build.sh odr hopscotch_app hopscotch_app_train
+scripts/build.sh odr hopscotch_cli hopscotch_cli_train hopscotch_bench
 ninja -C build-odr -t cleandead > /dev/null  # objects of files that are gone
 mapfile -t objects < <(find build-odr/src -name '*.o')
 found=$(complaints "${objects[@]}") || { echo "$found" >&2; exit 1; }

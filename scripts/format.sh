@@ -24,7 +24,7 @@ files() {
     elif git rev-parse --is-inside-work-tree > /dev/null 2>&1; then
         git ls-files --cached --others --exclude-standard
     else
-        find examples fuzz include scripts src tests -type f
+        find bench examples fuzz include scripts src tests -type f
     fi
 }
 mapfile -t all < <(files "$@")

@@ -23,7 +23,7 @@ KNOWN = {
     "src/model/network/fused_norm.cpp forward": "torch's interface of an autograd function",
     "tests/search/repeated_test.cpp is": "lizard takes the lambdas and tests behind it for its body",
 }
-FOLDERS = ("src", "include", "tests", "examples")
+FOLDERS = ("src", "bench", "include", "tests", "examples")
 CODE = re.compile(r"\.(cpp|hpp|cu|py)$")
 TEXT = re.compile(r"(\.(cpp|hpp|cu|py|sh|cmake|md)|CMakeLists\.txt)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)

@@ -9,6 +9,7 @@
 #include <functional>
 #include <vector>
 
+#include "experiment/validation_scores.hpp"
 #include "fixture.hpp"
 #include "model/feed/feature_store.hpp"
 #include "model/state/safetensors.hpp"

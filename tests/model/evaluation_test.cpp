@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Metrics against their definitions, written down the slow way, on random outputs with ties.
 #include "model/trial/evaluation.hpp"
+#include "experiment/validation_scores.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "experiment/validation_scores.hpp"
 #include "model/own_model.hpp"
 #include "model/trial/evaluation.hpp"
 #include "model/trial/evaluator.hpp"

@@ -3,6 +3,7 @@
 // to the bits that it has without graphs, and what a replay does wrong must be found by the self-check and do no harm.
 #include <gtest/gtest.h>
 
+#include "experiment/validation_scores.hpp"
 #include "model/fake_graphs.hpp"
 #include "model/own_model.hpp"
 #include "model/step_cases.hpp"

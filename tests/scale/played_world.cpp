@@ -7,11 +7,11 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "app/common/build_info.hpp"
 #include "comm/courier_messages.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "job/build_info.hpp"
 #include "rundir/checkpoint.hpp"
 #include "strategy/common/resources.hpp"
 

@@ -12,17 +12,22 @@
 #include <filesystem>
 #include <fstream>
 
-#include "app/job/prepare.hpp"
-#include "app/job/rank0.hpp"
-#include "app/job/run_options.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/json.hpp"
 #include "core/log.hpp"
 #include "data/dataset/manifest.hpp"
+#include "job/prepare.hpp"
+#include "job/rank0.hpp"
+#include "job/run_options.hpp"
+#include "report/live_report.hpp"
 #include "scale/played_world.hpp"
 
 namespace {
+
+std::unique_ptr<hopscotch::LivePages> live_report(std::filesystem::path const& run_dir, double every_s) {
+    return std::make_unique<hopscotch::LiveReport>(run_dir, every_s);
+}
 
 using namespace hopscotch;
 
@@ -155,7 +160,7 @@ int run(Options options) {
     options.cast.lose_after = static_cast<std::int64_t>(options.lose_at * static_cast<double>(laps));
     Watch watch(laps);
     PlayedWorld world(options.cast, [&](std::int64_t taken) { watch.lap_taken(taken); });
-    auto const exit_code = run_job(world, std::move(prepared), run_options, started_s);
+    auto const exit_code = run_job(world, std::move(prepared), run_options, started_s, live_report);
     auto const ended_s = monotonic_s();
     auto const rank0_s = watch.look(0).rank0_s;
     auto out = Json::object({{"exit_code", exit_code},

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/trial/evaluation.hpp"
 
 #include <cmath>
 
 #include "core/error.hpp"
+#include "experiment/validation_scores.hpp"
 
 namespace hopscotch {
 namespace {

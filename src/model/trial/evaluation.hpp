@@ -9,9 +9,10 @@
 
 #include "data/dataset/manifest.hpp"
 #include "experiment/config.hpp"
-#include "experiment/validation_scores.hpp"
 
 namespace hopscotch {
+
+struct ValidationScores;
 
 // Rows of an evaluation batch for rows of so many features and outputs (of all tokens): bounded memory, at most 256.
 std::int64_t evaluation_batch(std::int64_t row_size, std::int64_t row_outputs);

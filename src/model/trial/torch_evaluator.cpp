@@ -14,6 +14,7 @@
 
 #include "core/error.hpp"
 #include "data/batches/shard_source.hpp"
+#include "experiment/validation_scores.hpp"
 #include "model/feed/workspace_impl.hpp"
 #include "model/gpu/device.hpp"
 #include "model/trial/evaluation.hpp"

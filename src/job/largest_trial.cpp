@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/largest_trial.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "experiment/reader.hpp"
+#include "job/prepare.hpp"
+#include "model/feed/workspace.hpp"
+#include "model/state/layout.hpp"
+#include "model/trial/trial_model.hpp"
+#include "model/trial/trial_state.hpp"
+#include "schedule/trial_view.hpp"
+
+namespace hopscotch {
+
+std::string state_shape_of(Assignment assignment) {
+    for (auto& [path, value] : assignment)
+        if (path.starts_with("train.") && value.is_number()) value = Json(value.number() != 0);
+    return to_json(assignment).dump();
+}
+
+TrialBytes largest_trial(PreparedRun const& prepared) { return largest_trial(prepared, prepared.trials()); }
+
+TrialBytes largest_trial(PreparedRun const& prepared, std::vector<TrialView> const& trials) {
+    TrialBytes out{prepared.state_bytes, prepared.weight_bytes};
+    if (out.state > 0) return out;
+    std::set<std::string> seen;
+    Workspace workspace("cpu", 1);
+    for (auto const& trial : trials) {
+        if (!seen.insert(state_shape_of(trial.assignment)).second) continue;
+        auto const model = make_trial_model(prepared.config_of(trial.assignment), prepared.manifest, workspace);
+        auto const& layout = model.state->layout();
+        out.state = std::max<std::uint64_t>(out.state, layout.bytes);
+        out.weights = std::max<std::uint64_t>(out.weights, layout.end_of(Block::parameter));
+    }
+    return out;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/rank0.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "comm/buffer_pool.hpp"
+#include "comm/courier.hpp"
+#include "comm/peers.hpp"
+#include "comm/world.hpp"
+#include "core/clock.hpp"
+#include "core/error.hpp"
+#include "core/log.hpp"
+#include "core/signals.hpp"
+#include "experiment/measures.hpp"
+#include "job/attempt.hpp"
+#include "job/call_trainers.hpp"
+#include "job/describe_run.hpp"
+#include "job/earlier_jobs.hpp"
+#include "job/largest_trial.hpp"
+#include "job/on_end.hpp"
+#include "job/owner_moves.hpp"
+#include "job/prepare.hpp"
+#include "job/print_result.hpp"
+#include "job/recorder.hpp"
+#include "job/run_options.hpp"
+#include "job/run_owners.hpp"
+#include "job/storage.hpp"
+#include "rundir/run_end.hpp"
+#include "schedule/director.hpp"
+#include "strategy/common/pump.hpp"
+#include "strategy/common/resources.hpp"
+#include "strategy/roll_call.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr int k_most_damages = 3;  // a host whose memory fails does so again
+
+ByteCounts counts_of(std::vector<std::uint64_t> const& bytes) {
+    return {static_cast<std::int64_t>(bytes.at(0)), static_cast<std::int64_t>(bytes.at(1)),
+            static_cast<std::int64_t>(bytes.at(2)), static_cast<std::int64_t>(bytes.at(3))};
+}
+
+RunEnd end_of(JobTotals const& totals) {
+    RunEnd end;
+    end.bytes = counts_of(totals.bytes);
+    for (auto const& bytes : totals.bytes_by_rank) end.bytes_by_rank.push_back(counts_of(bytes));
+    end.storage_bytes = static_cast<std::int64_t>(totals.storage_bytes);
+    end.staged_bytes = static_cast<std::int64_t>(totals.staged_bytes);
+    end.spilled_bytes = static_cast<std::int64_t>(totals.spilled_bytes);
+    for (auto const bytes : totals.peak_rss_bytes) end.peak_rss_bytes.push_back(static_cast<std::int64_t>(bytes));
+    end.hop_s = totals.hop_s;
+    return end;
+}
+
+class Rank0 {
+public:
+    Rank0(PreparedRun& prepared, RunOptions options, Courier& courier, double started_s, MakeLivePages const& make_pages)
+        : prepared_(prepared),
+          options_(std::move(options)),
+          courier_(courier),
+          started_s_(started_s),
+          earlier_s_(prepared.earlier ? prepared.earlier->journal.seconds : 0),
+          incarnation_(prepared.earlier ? prepared.earlier->journal.incarnation + 1 : 1),
+          moves_(prepared),
+          make_pages_(make_pages) {}
+
+    // One attempt. Returns the exit code; nothing if trainers or a state were lost. Then the living trainers own the shards
+    // of the lost ones, and wait for laps.
+    std::optional<int> attempt();
+    void go_on();
+    void call_trainers() { hellos_ = call_living_trainers(prepared_, courier_, incarnation_); }
+    void plan_by_speed();  // after the first roll call; may call the roll again
+
+private:
+    int work(Attempt& job);
+    void change_owners(Attempt& job, OwnersMove const& move);
+    void bury(Attempt& job, TrainerLost const& lost);
+    void note_damage(StateDamaged const& damaged);
+    void regroup(Attempt& job);
+    void pause(Attempt& job);
+    void tell(Attempt& job, std::exception const& error);
+    RunEnd end(RunEnd end, std::string const& failure = "") const;
+    void tell_people(Summary const& summary);
+    void measure_trials(RunEnd& end) const;
+
+    PreparedRun& prepared_;
+    RunOptions options_;
+    Courier& courier_;
+    double started_s_;
+    double earlier_s_;  // of earlier jobs
+    int incarnation_;
+    int damages_ = 0;
+    OwnerMoves moves_;
+    std::map<Rank, Hello> hellos_;
+    MakeLivePages const& make_pages_;
+    std::unique_ptr<LivePages> pages_;  // from the first attempt on, which makes the run directory
+};
+
+void Rank0::plan_by_speed() {
+    auto better = moves_.after_roll_call(hellos_);
+    if (!better) return;
+    prepared_.owners = std::move(better->table);
+    if (!options_.quiet)
+        log_info(
+            fmt::format("the trainers' speeds are {}: shards are dealt out by speed", speeds_text(prepared_.owners.speed)));
+    call_trainers();
+}
+
+std::optional<int> Rank0::attempt() {
+    Attempt job(prepared_, courier_, options_, moves_,
+                [&](RunView view) { pages_->show(std::move(view), job.recorder().journal()); });
+    if (!pages_) pages_ = make_pages_(job.directory().path(), prepared_.experiment.run.report_every_s);
+    // If the bits do not depend on the number of trainers, the job can continue with fewer trainers. Members of a group wait
+    // for each other in the middle of units, so a job with groups ends and is resumed.
+    if (!trains_together(prepared_.experiment.strategy)) courier_.peers().survive_losses();
+    try {
+        try {
+            return work(job);
+        } catch (TrainerLost const& lost) {
+            bury(job, lost);
+        } catch (StateDamaged const& damaged) {
+            note_damage(damaged);
+        } catch (TrialGoesBack const& back) {
+            log_warning(back.what());
+        } catch (OwnersMove const& move) {
+            moves_.moves(monotonic_s());
+            change_owners(job, move);
+        }
+        regroup(job);
+        return std::nullopt;
+    } catch (std::exception const& error) {
+        tell(job, error);
+        throw;
+    }
+}
+
+void Rank0::change_owners(Attempt& job, OwnersMove const& move) {
+    log_info(move.what());
+    job.recorder().owners_moved({move.better.table.speed, move.what(), unix_s()});
+    prepared_.owners = move.better.table;
+}
+
+// The heirs of whole shards would have twice the work of the others, until a lap has ended.
+void Rank0::bury(Attempt& job, TrainerLost const& lost) {
+    job.bury(lost);
+    if (auto const move = moves_.after_loss()) change_owners(job, *move);
+}
+
+// A damaged state does not end its trial: the trial goes back to its last checkpoint.
+void Rank0::note_damage(StateDamaged const& damaged) {
+    if (++damages_ > k_most_damages)
+        throw CommError(fmt::format(
+            "{}; this is damaged state {} of this job, so the job ends; continue with --resume, without those hosts",
+            damaged.what(), damages_));
+    log_warning(fmt::format("{}; the trial goes back to its last checkpoint", damaged.what()));
+}
+
+// Until all living trainers have left their units and answered the roll call with the new owner table. More may be lost
+// meanwhile.
+void Rank0::regroup(Attempt& job) {
+    ++incarnation_;
+    while (true) {
+        try {
+            job.leave_off();
+            require_same_files(prepared_);
+            return call_trainers();
+        } catch (TrainerLost const& lost) {
+            bury(job, lost);
+        } catch (StateDamaged const& damaged) {
+            note_damage(damaged);
+        } catch (ConfigError const& error) {
+            throw CommError(error.what());  // the job began well
+        }
+    }
+}
+
+void Rank0::go_on() {
+    options_.resume = true;
+    options_.overwrite = false;
+    prepare_to_go_on(prepared_);
+}
+
+int Rank0::work(Attempt& job) {
+    job.run();
+    // The best model is fetched before the trainers leave. Their numbers for the summary come with their goodbye.
+    auto const& trials = prepared_.trials();
+    auto const so_far = job.recorder().summarise({}, trials);
+    // The best of each trial comes first, because rank 0 takes no news of files while it fetches the best of all.
+    if (prepared_.experiment.run.keep_best == KeepBest::trial) job.write_best_of_trials(so_far);
+    auto const test = job.test_best(so_far);
+    job.write_best(so_far, test);
+    auto const errors = job.analyse_best(so_far);  // last: nobody loses a model by it
+    if (signal_caught() != 0) pause(job);
+    auto totals = end_of(end_job(courier_, 0, prepared_.experiment.run.deadline_s));
+    totals.test = test;
+    if (auto const* error = errors.find("standard_error"); error != nullptr && error->is_number())
+        totals.standard_error = error->number();
+    auto const failure = so_far.best_trial ? "" : fmt::format("no trial finished an epoch with a finite {}", so_far.metric);
+    auto const summary = job.recorder().finish(end(std::move(totals), failure), trials);
+    if (summary.status == RunStatus::failed) log_error(failure);
+    if (summary.status == RunStatus::finished) {
+        remove_checkpoints(job.directory().path());
+        job.recorder().complete(summary);
+    }
+    print_result(summary, prepared_.manifest.task, job.directory().path());
+    tell_people(summary);
+    say_farewell(courier_);
+    return summary.status == RunStatus::finished ? 0
+           : summary.status == RunStatus::failed ? k_exit_failed
+                                                 : k_exit_resumable;
+}
+
+void Rank0::pause(Attempt& job) {
+    auto const& trials = prepared_.trials();
+    // mpirun kills all ranks one second after it passes a signal on. The summary must be written by then.
+    job.recorder().write_summary_so_far(end({}), trials);
+    if (job.pause()) return;
+    tell_people(job.recorder().finish(end({}), trials));
+    throw CommError(fmt::format(
+        "signal {}: not all trainers finished their batch and saved their states within {:.0f} s (training since "
+        "their last checkpoints is lost); run.grace_s sets this limit",
+        signal_caught(), prepared_.experiment.run.grace_s));
+}
+
+// Everything else has been written. Beyond 30 s, other ranks would not wait in MPI_Finalize: so it comes before the
+// farewell.
+void Rank0::tell_people(Summary const& summary) {
+    auto const page = std::filesystem::path(prepared_.experiment.run.dir) / "report.html";
+    if (pages_->finish(name_of(summary.status))) fmt::print("report: {}\n", page.string());
+    run_on_end(prepared_.experiment.run, summary);
+}
+
+void Rank0::tell(Attempt& job, std::exception const& error) {
+    if (job.recorder().finished()) return;  // only the first end counts
+    prepared_.director->interrupt();
+    try {
+        auto told = end({}, error.what());
+        if (is_resumable(error)) told.status = RunStatus::interrupted;
+        tell_people(job.recorder().finish(told, prepared_.trials()));
+    } catch (std::exception const& second) {
+        log_error(fmt::format("the run directory is incomplete: {}", second.what()));  // only the first error counts
+        Summary none;
+        none.status = RunStatus::failed;
+        run_on_end(prepared_.experiment.run, none);
+    }
+}
+
+void Rank0::measure_trials(RunEnd& end) const {
+    auto const asked = measure_names();
+    auto const& pareto = prepared_.experiment.search.pareto;
+    if (std::ranges::find_first_of(pareto, asked) == pareto.end()) return;
+    for (auto const& trial : prepared_.trials()) end.measures[trial.id] = prepared_.context.measure(trial.assignment);
+}
+
+RunEnd Rank0::end(RunEnd end, std::string const& failure) const {
+    bool const interrupted = signal_caught() != 0;
+    end.reason = interrupted       ? fmt::format("signal {}", signal_caught())
+                 : failure.empty() ? prepared_.director->finish_reason()
+                                   : failure;
+    end.status = interrupted ? RunStatus::interrupted : failure.empty() ? RunStatus::finished : RunStatus::failed;
+    end.wall_s = earlier_s_ + monotonic_s() - started_s_;
+    end.setup_s = prepared_.training_since_s.value_or(monotonic_s()) - started_s_;
+    end.synthetic = prepared_.synthetic;
+    if (!interrupted) measure_trials(end);  // after a signal, time is short
+    end.weight_bytes = static_cast<std::int64_t>(prepared_.weight_bytes);
+    return end;
+}
+
+}  // namespace
+
+int run_job(World& world, PreparedRun prepared, RunOptions const& options, double started_s,
+            MakeLivePages const& make_pages) {
+    Courier courier(world, {.deadline_s = prepared.experiment.run.deadline_s});
+    auto const largest = largest_trial(prepared);
+    prepared.state_bytes = largest.state;
+    prepared.weight_bytes = largest.weights;
+    if (auto missing = missing_space(prepared, storage_of(prepared, largest)); !prepared.earlier && !missing.empty())
+        prepared.notes.push_back(std::move(missing));
+    if (!prepared.earlier) prepared.run_id = new_run_id();
+    if (!options.quiet)
+        for (auto const& note : prepared.notes) log_warning(note);
+    Rank0 rank0(prepared, options, courier, started_s, make_pages);
+    try {
+        rank0.call_trainers();
+        rank0.plan_by_speed();
+    } catch (ConfigError const& error) {
+        std::fprintf(stderr, "%s\n", printable(error.what()).c_str());
+        end_job(courier, k_exit_bad_input, prepared.experiment.run.deadline_s);
+        say_farewell(courier);
+        return k_exit_bad_input;
+    }
+    for (auto const& fact : {prepared.known_trials, prepared.routes_and_number})
+        if (!options.quiet && !fact.empty()) log_info(fact);
+    while (true) {
+        if (auto const exit_code = rank0.attempt()) return *exit_code;
+        rank0.go_on();
+    }
+}
+
+}  // namespace hopscotch

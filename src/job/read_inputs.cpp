@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/read_inputs.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/json_reader.hpp"
+#include "core/log.hpp"
+#include "experiment/model_files.hpp"
+#include "experiment/reader.hpp"
+#include "experiment/strategy_traits.hpp"
+#include "job/run_code.hpp"
+#include "job/run_options.hpp"
+#include "model/own/trusted_code.hpp"
+#include "rundir/recorded_run.hpp"
+
+namespace hopscotch {
+namespace {
+
+// UTF-16 and UTF-32 have bytes of zero, and mostly a mark at the beginning.
+bool is_wide_text(std::string const& path) {
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path, ignored)) return false;
+    auto const begin = read_beginning(path, 4);
+    return begin.starts_with("\xff\xfe") || begin.starts_with("\xfe\xff") || begin.find('\0') != begin.npos;
+}
+
+std::string read_text(std::string const& path) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored))
+        throw ConfigError(
+            fmt::format("{}: cannot be read (no such file?); give the path of an experiment, for example "
+                        "configs/digits-grid.json",
+                        path));
+    try {
+        return read_whole(path, ReadFrom::file_or_pipe);
+    } catch (DataError const& error) {
+        if (is_wide_text(path))
+            throw ConfigError(fmt::format("{}: is not UTF-8 (it looks like UTF-16); save the file as UTF-8", path));
+        throw ConfigError(error.what());
+    }
+}
+
+// The experiment as the run keeps it, with the settings of its first command. run.dir is where the directory is now. What
+// starts commands, or writes elsewhere, is left out: it may be somebody else's.
+std::string text_of_run(RunOptions const& options) {
+    if (!holds_run(options.run_dir))
+        throw ConfigError(
+            fmt::format("{}: holds no run (journal.jsonl or experiment.json is missing); name the run.dir of a "
+                        "run",
+                        options.run_dir));
+    auto document = read_run_facts(options.run_dir).experiment;
+    document.set("run.dir", options.run_dir);
+    if (options.allow_code) return document.dump(2);
+    for (auto const& key : take_out_risky_keys(document))
+        log_info(fmt::format("{} of {} is not used (the directory may be somebody else's); --allow-code uses it", key,
+                             options.run_dir));
+    return document.dump(2);
+}
+
+// What the document calls its strategy, mop by default; none if what stands there is no name.
+std::optional<std::string> strategy_in(Json const& document) {
+    auto const* section = document.find("strategy");
+    auto const* name = section != nullptr ? section->find("name") : nullptr;
+    if (name == nullptr) return StrategyConfig{}.name;
+    return name->is_string() ? std::optional(name->string()) : std::nullopt;
+}
+
+// --strategy comes before the settings, which may add to it. A section of the file that has this name already stays.
+std::vector<std::string> all_overrides(RunOptions const& options, std::string const& text) {
+    auto overrides = options.overrides;
+    Problems told("");  // of the file: read_experiment says them
+    if (options.strategy && strategy_in(parse_json(plain_json(text), told)) != options.strategy)
+        overrides.insert(overrides.begin(), "strategy=" + Json::object({{"name", *options.strategy}}).dump());
+    if (!options.inject.empty()) overrides.push_back("run.inject=" + Json(options.inject).dump());
+    return overrides;
+}
+
+// strategy.group_size "auto": a run goes on with the number that it began with.
+void keep_groups(Experiment& experiment) {
+    if (!experiment.strategy.auto_groups || !holds_run(experiment.run.dir)) return;
+    try {
+        auto const before = read_run_facts(experiment.run.dir).experiment;
+        auto const* section = before.find("strategy");
+        auto const* size = section != nullptr ? section->find("group_size") : nullptr;
+        if (size != nullptr && size->is_integer()) set_groups(experiment, static_cast<int>(size->integer()));
+    } catch (DataError const&) {  // read_earlier_jobs says what is wrong
+    }
+}
+
+}  // namespace
+
+void set_groups(Experiment& experiment, int group_size) {
+    experiment.strategy.group_size = group_size;
+    experiment.strategy.auto_groups = false;
+    experiment.document.set("strategy.group_size", group_size);
+}
+
+Experiment experiment_of(RunOptions const& options, Problems& problems) {
+    if (options.strategy) strategy_traits(*options.strategy);
+    bool const from_run = !options.run_dir.empty();
+    auto const text = from_run ? text_of_run(options) : read_text(options.experiment);
+    auto experiment = read_experiment(text, all_overrides(options, text), problems);
+    auto const name = strategy_in(experiment.document);
+    if (options.strategy && experiment.document.is_object() && name && name != options.strategy)
+        throw ConfigError(fmt::format("--strategy says \"{}\" and --set says \"{}\" (strategy.name); leave one of them out",
+                                      *options.strategy, *name));
+    if (options.resume) keep_groups(experiment);
+    auto files = model_files(experiment);
+    if (!from_run) {
+        trust_code(files);
+    } else {
+        std::erase_if(files, [](auto const& file) { return file.ends_with(".safetensors"); });  // weights of init_from
+        require_allowed(if_allowed(options.allow_code), std::move(files), options.run_dir);
+    }
+    return experiment;
+}
+
+Manifest manifest_of(Experiment const& experiment, Problems& problems) {
+    auto const* data = experiment.document.find("data");
+    auto const* path = data != nullptr ? data->find("path") : nullptr;
+    try {
+        return read_manifest(experiment.data.path);
+    } catch (DataError const& error) {
+        problems.add(path != nullptr ? path->at_position() : Position{}, "/data/path", error.what());
+        problems.throw_if_any();
+        throw;
+    }
+}
+
+}  // namespace hopscotch

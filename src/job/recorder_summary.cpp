@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the records of a run add up to: summary.json and trials.csv.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/durable_file.hpp"
+#include "core/error.hpp"
+#include "core/log.hpp"
+#include "experiment/strategy_traits.hpp"
+#include "job/recorder.hpp"
+#include "rundir/journal_writer.hpp"
+#include "rundir/run_end.hpp"
+#include "view/comparisons.hpp"
+#include "view/progress.hpp"
+#include "view/trial_events.hpp"
+
+namespace hopscotch {
+namespace {
+
+// What rank 0 knows at the end of the job.
+void add_end(Summary& out, RunEnd const& end) {
+    out.status = end.status;
+    out.reason = end.reason;
+    out.test = end.test;
+    out.standard_error = end.standard_error;
+    out.synthetic = end.synthetic;
+    out.wall_s = end.wall_s;
+    out.setup_s = end.setup_s;
+    out.bytes = end.bytes;
+    out.bytes_by_rank = end.bytes_by_rank;
+    out.storage_bytes = end.storage_bytes;
+    out.staged_bytes = end.staged_bytes;
+    out.spilled_bytes = end.spilled_bytes;
+    out.weight_bytes = end.weight_bytes;
+    out.peak_rss_bytes = end.peak_rss_bytes;
+    out.hop_s = percentiles(end.hop_s);
+}
+
+// What the laps add up to.
+void add_tally(Summary& out, Tally const& tally) {
+    out.makespan_s = tally.makespan_s();
+    out.lower_bound_s = tally.lower_bound_s();
+    out.utilisation = tally.utilisation();
+    out.units = tally.units();
+    out.hops = tally.hops();
+    out.exposed_s = tally.exposed_s();
+    out.sync_rounds = tally.sync_rounds();
+    out.staleness = tally.staleness();
+    out.unit_gap_s = tally.unit_gap_s();
+    out.metric = tally.metric();
+    out.mode = tally.mode();
+    out.best_trial = tally.best_trial();
+    out.groups = tally.groups();
+}
+
+}  // namespace
+
+std::optional<BestSoFar> Recorder::best() const {
+    auto const trial = tally_.best_trial();
+    if (!trial) return std::nullopt;
+    return BestSoFar{*trial, metric_value(*tally_.of(*trial).best, tally_.metric())};
+}
+
+Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& trials) const {
+    Summary out;
+    add_end(out, end);
+    add_tally(out, tally_);
+    out.version = facts_.version;
+    out.strategy = facts_.strategy;
+    out.trainers = facts_.trainers();
+    out.lost = lost_;
+    out.moved = moved_;
+    out.jobs = incarnation_;
+    for (auto const& [trial, retries] : retries_) out.retries += retries;
+    out.shards = facts_.shards();
+    out.exact = experiment_.run.exact && facts_.any_trainers && !facts_.approximate;
+    out.checkpoints = shelf_.facts();
+    std::erase_if(out.checkpoints.at_risk, [&](TrialId trial) {
+        auto const status = trials.at(trial.index()).status;
+        return has_ended(status) && status != TrialStatus::interrupted;
+    });
+    out.injected = experiment_.run.inject.as_written;
+    if (has_setting(facts_.strategy, "batch_norm"))
+        out.batch_norm = experiment_.strategy.batch_norm == NormStatistics::sync ? "sync" : "local";
+    out.collectives = facts_.collectives;
+    out.objective = experiment_.search.objective;
+    for (auto const& trial : trials)
+        out.trials.push_back(
+            {trial.id, std::string(name_of(trial.status)), trial.reason, trial.assignment, tally_.of(trial.id)});
+    out.pareto = pareto_of(out, experiment_.search, end.measures);
+    out.ablation = ablation_of(out, experiment_);
+    return out;
+}
+
+void Recorder::write_summary_so_far(RunEnd const& end, std::vector<TrialView> trials) const {
+    if (!journal().is_current()) return;
+    for (auto& trial : trials)
+        if (!has_ended(trial.status)) trial.status = TrialStatus::interrupted;
+    try {
+        write_summary(directory_ / "summary.json", summarise(end, trials));
+    } catch (IoError const& error) {  // finish() writes it again: saving the trials comes first
+        log_warning(error.what());
+    }
+}
+
+Summary Recorder::finish(RunEnd const& end, std::vector<TrialView> const& trials) {
+    if (!finished_) stop_if_replaced();
+    for (auto const& trial : trials) trial_ended(trial);
+    if (!std::exchange(finished_, true)) journal_->run_ended(name_of(end.status), end.reason);
+    if (events_) events_->finish(trials);
+    auto const summary = summarise(end, trials);
+    table_is_written_ = false;
+    complete(summary);
+    write_summary(directory_ / "summary.json", summary);  // the last one: it says that the others are there
+    return summary;
+}
+
+}  // namespace hopscotch
