@@ -1,7 +1,7 @@
 # hopscotch_module(NAME [ROOMS folder ...] [SOURCES a.cpp ...] [EXCEPT b.cpp ...] PUBLIC modules ... PRIVATE libraries ...)
-# One static library per module: hopscotch_NAME. Modules are PUBLIC dependencies, third-party libraries always PRIVATE.
-# ROOMS: the .cpp files of these folders. Without ROOMS and SOURCES the files are all .cpp files in and below the folder but those of EXCEPT (docs/decisions/
-# 0034-lists-that-write-themselves.md).
+# One static library: hopscotch_NAME. Modules are PUBLIC dependencies, third-party libraries always PRIVATE. ROOMS: the .cpp
+# files of these folders. Without ROOMS and SOURCES the files are all .cpp files in and below the folder but those of EXCEPT
+# (docs/decisions/0034-lists-that-write-themselves.md).
 add_library(hopscotch_options INTERFACE)
 set(werror)
 set(werror_cuda)
