@@ -68,7 +68,7 @@ places='
 ^png\.h$                                  | ^data/import/image/png_image\.cpp$   | only png_image.cpp reads PNG
 ^zlib\.h$                                 | ^data/import/[a-z0-9_/]+\.cpp$       | only importers decompress
 ^nlohmann/                                | ^core/json\.cpp$                     | only core/json.cpp parses JSON
-^(model|strategy|job)/ | ^(model|strategy|job|analysis/plan|cli/(train|doctor|[a-z_]+\.cpp))     | hopscotch links no LibTorch
+^(model|strategy|job)/ | ^(model|strategy|job|analysis/plan|cli/(train|doctor|[a-z_]+\.cpp)) | hopscotch links no LibTorch
 ^CLI/                                     | ^cli/([a-z]+/)?[a-z0-9_]+\.cpp$      | only cli reads the command line
 ^(torch|ATen|c10)/                        | ^model/                              | only model knows LibTorch
 ^dlfcn\.h$                                | ^(model/own/plugin|[a-z/]+_library)\.cpp$ | only these files open libraries

@@ -57,7 +57,8 @@ void write_best_model(PreparedRun const& prepared, std::filesystem::path const& 
     auto const weights = folder / "model.safetensors";
     model.state->save(weights.string(),
                       Json::object({{"format", "pt"}, {"hopscotch_trial", std::to_string(best.trial.id.value)}}));
-    about["weights_xxh64"] = to_hex(hash_file(weights));
+    about["weights_file"] =
+        Json::object({{"bytes", std::filesystem::file_size(weights)}, {"xxh64", to_hex(hash_file(weights))}});
     write_atomically(folder / "model.json", about.dump(2) + "\n");
 }
 

@@ -56,8 +56,13 @@ Json errors_of(LapId const& lap, std::filesystem::path const& file) {
 }  // namespace
 
 bool has_its_weights(std::filesystem::path const& folder, Json const& about) {
-    auto const* recorded = about.find("weights_xxh64");
-    return recorded == nullptr || to_hex(hash_file(folder / "model.safetensors")) == recorded->string();
+    auto const* recorded = about.find("weights_file");
+    if (recorded == nullptr) return true;
+    auto const file = folder / "model.safetensors";
+    std::error_code missing;  // hash_file says so
+    auto const bytes = std::filesystem::file_size(file, missing);
+    bool const same_size = missing || bytes == static_cast<std::uint64_t>(recorded->at("bytes").integer());
+    return same_size && to_hex(hash_file(file)) == recorded->at("xxh64").string();
 }
 
 KeptBest read_kept_best(std::filesystem::path const& run_dir, Journal const& journal) {

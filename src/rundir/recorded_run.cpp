@@ -20,7 +20,9 @@ Experiment experiment_of(RunFacts const& facts, fs::path const& directory) {
     take_out_risky_keys(document);
     Problems problems((directory / "experiment.json").string());
     auto out = read_experiment(document.dump(), {}, problems);
-    if (!problems.empty()) throw DataError(problems.text());
+    if (!problems.empty())
+        throw DataError(
+            fmt::format("{}: is an experiment that this version cannot read:\n{}", directory.string(), problems.text()));
     return out;
 }
 

@@ -41,13 +41,14 @@ def timeless(value):
     return [timeless(each) for each in value] if isinstance(value, list) else value
 
 
-LATER = ("rmse", "val_rmse")  # scores that came after the runs and digests of tests/e2e/stored_* were made
+# Keys that came after the runs and digests of tests/e2e/stored_* were made.
+LATER = ("rmse", "val_rmse", "weights_file")
 
 
-def without_later_scores(value):
+def without_later_keys(value):
     if isinstance(value, dict):
-        return {key: without_later_scores(each) for key, each in value.items() if key not in LATER}
-    return [without_later_scores(each) for each in value] if isinstance(value, (list, tuple)) else value
+        return {key: without_later_keys(each) for key, each in value.items() if key not in LATER}
+    return [without_later_keys(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def outcome(folder):

@@ -18,7 +18,7 @@ import unittest
 from harness import BINARY, SOURCE, owners
 from limits import RUN_LIMIT_S
 from random_experiments import datasets
-from random_outcome import outcome, without_later_scores
+from random_outcome import outcome, without_later_keys
 from stored import machine
 
 FOLDER = SOURCE / "tests/e2e/stored_bits"
@@ -64,7 +64,7 @@ class StoredBits(unittest.TestCase):
         (work / "e.json").write_text(json.dumps({**BASE, **WAYS[name]}))
         done = subprocess.run([*COMMAND, str(trainers)], cwd=work, capture_output=True, text=True, timeout=RUN_LIMIT_S)
         self.assertEqual(done.returncode, 0, done.stderr)
-        parts = without_later_scores(outcome(work / "out"))
+        parts = without_later_keys(outcome(work / "out"))
         for about in parts["best/"].values():
             if isinstance(about, dict):
                 about.pop("test", None)  # of the summary, too; digests are older than this copy

@@ -12,7 +12,7 @@ import sys
 import unittest
 
 from harness import LONG, SOURCE, Case, experiment, strict_json
-from random_outcome import first_difference, outcome, without_later_scores
+from random_outcome import first_difference, outcome, without_later_keys
 from stored import machine, version
 
 STORED = SOURCE / "tests/e2e/stored_runs"
@@ -95,7 +95,7 @@ class StoredRuns(Case):
                 shutil.rmtree(self.cwd / "out")
                 shutil.copytree(folder, self.cwd / "out")
                 self.run_well("run", "e.json", "--quiet", "--resume", "--trainers", str(trainers))
-                actual = without_later_scores(json.loads(json.dumps(outcome(self.cwd / "out"))))
+                actual = without_later_keys(json.loads(json.dumps(outcome(self.cwd / "out"))))
                 self.assertIsNone(first_difference(known["outcome"], actual))
         self.check_predictions(known, True)
 

@@ -69,7 +69,8 @@ class Troubleshooting(unittest.TestCase):
         cells += re.findall(r"^\|[^|]*\| (`.*?`) \|$", files, re.MULTILINE)
         below = re.findall(r"in vain: (.*?)\.\n", page, re.DOTALL)
         cls.quoted = [plain(quote) for cell in cells + below for quote in re.findall(r"`([^`]+)`", cell)]
-        cls.files = {path: path.read_text() for path in sorted((SOURCE / "src").rglob("*.[ch]pp"))}
+        sources = [path for folder in ("src", "bench") for path in sorted((SOURCE / folder).rglob("*.[ch]pp"))]
+        cls.files = {path: path.read_text() for path in sources}
 
     def test_messages_are_in_the_source(self):
         texts = {text for source in self.files.values() for _, text in texts_of(source)}
