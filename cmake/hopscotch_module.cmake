@@ -33,6 +33,14 @@ if(HOPSCOTCH_SANITIZE)
   endif()
 endif()
 
+# For folders whose code spends its time in the modules below them; with -O3 they would compile longer
+# (docs/decisions/0032-jumbo-builds-and-one-test-program-a-module.md).
+macro(hopscotch_compile_fast)
+  if(CMAKE_BUILD_TYPE STREQUAL Release)
+    add_compile_options(-O1)
+  endif()
+endmacro()
+
 function(hopscotch_module name)
   cmake_parse_arguments(arg "" "" "ROOMS;SOURCES;EXCEPT;PUBLIC;PRIVATE" ${ARGN})
   foreach(room ${arg_ROOMS})

@@ -61,8 +61,11 @@ bool has_its_weights(std::filesystem::path const& folder, Json const& about) {
     auto const file = folder / "model.safetensors";
     std::error_code missing;  // hash_file says so
     auto const bytes = std::filesystem::file_size(file, missing);
-    bool const same_size = missing || bytes == static_cast<std::uint64_t>(recorded->at("bytes").integer());
-    return same_size && to_hex(hash_file(file)) == recorded->at("xxh64").string();
+    auto const same = [&](char const* key, Json const& value) {
+        auto const* known = recorded->find(key);
+        return known != nullptr && *known == value;
+    };
+    return (missing || same("bytes", bytes)) && same("xxh64", to_hex(hash_file(file)));
 }
 
 KeptBest read_kept_best(std::filesystem::path const& run_dir, Journal const& journal) {

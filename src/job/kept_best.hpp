@@ -24,7 +24,7 @@ struct KeptBest {
 KeptBest read_kept_best(std::filesystem::path const& run_dir, Journal const& journal);
 
 // Whether model.safetensors in this folder has the size and hash that its model.json (about) records. True of a run of an
-// earlier version, which recorded none. IoError if the weights cannot be read; Error if `about` is not as a job writes it.
+// earlier version, which recorded none. IoError if the weights cannot be read.
 bool has_its_weights(std::filesystem::path const& folder, Json const& about);
 
 }  // namespace hopscotch

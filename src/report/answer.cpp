@@ -49,12 +49,12 @@ std::string result_sentence(RunResults const& data) {
 }
 
 std::string test_sentence(RunResults const& data) {
-    auto const* test = data.run.summary.find("test");
+    auto const* test = data.summary.find("test");
     if (test == nullptr || !test->is_object()) return "";
     // Of the search's best epoch; --metric may have chosen another one.
     auto const* best = data.best_trial();
     auto const same = [&](Json const& json, std::string_view key, int value) { return number_in(json, key) == value; };
-    if (best == nullptr || !same(data.run.summary, "best_trial", best->id.value) || !same(*test, "epoch", best->best->epoch))
+    if (best == nullptr || !same(data.summary, "best_trial", best->id.value) || !same(*test, "epoch", best->best->epoch))
         return "";
     // First the metric that was searched.
     std::string_view const searched = data.metric.starts_with("val_") ? std::string_view(data.metric).substr(4) : "";
@@ -124,7 +124,7 @@ std::string tiles(RunResults const& data) {
 std::string answer_section(RunResults const& data) {
     auto out = fmt::format("<p class=\"answer\">{}{}</p>{}<p>{} {}</p>", result_sentence(data), test_sentence(data),
                            second_sentence(data), cost_sentence(data), state_sentence(data));
-    auto const* synthetic = data.run.summary.find("synthetic");
+    auto const* synthetic = data.summary.find("synthetic");
     if (synthetic != nullptr || data.run.experiment.model.name == "synthetic")
         out += note("The model is synthetic: times are real, metrics are made up.");
     return out + tiles(data);

@@ -129,7 +129,7 @@ std::string failures_section(RunResults const& data) {
         auto const& lost = data.run.journal.lost[i];
         out += note(fmt::format("Trainer {} on {} was lost: {}", lost.trainer.value, lost.host, cut_text(lost.reason, 400)));
     }
-    if (auto const* reason = data.run.summary.find("reason"); reason != nullptr && reason->is_string())
+    if (auto const* reason = data.summary.find("reason"); reason != nullptr && reason->is_string())
         out += note("The run ended: " + cut_text(reason->string(), 1000));
     return out;
 }

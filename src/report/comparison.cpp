@@ -30,7 +30,7 @@ std::string bytes_words(double bytes) {
 std::string count_words(double count) { return fmt::format("{:.0f}", count); }
 
 double sum_of_bytes(RunResults const& data) {
-    auto const* bytes = data.run.summary.find("bytes");
+    auto const* bytes = data.summary.find("bytes");
     if (bytes == nullptr) return NAN;
     double out = 0;
     for (auto const* kind : {"state", "gradient", "data", "control"}) out += number_in(*bytes, kind).value_or(0);

@@ -151,4 +151,8 @@ void complete_report(std::filesystem::path const& run_dir) {
     }
 }
 
+std::unique_ptr<LivePages> live_report(std::filesystem::path const& run_dir, double every_s) {
+    return std::make_unique<LiveReport>(run_dir, every_s);
+}
+
 }  // namespace hopscotch

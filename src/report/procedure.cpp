@@ -190,7 +190,7 @@ void draw_family(Svg& svg, RunResults const& data, Axes const& axes, FamilyTree 
 }  // namespace
 
 std::string pareto_section(RunResults const& data) {
-    auto const front = front_of(data.run.summary);
+    auto const front = front_of(data.summary);
     if (!front || front->values.empty()) return "";
     std::vector<double> xs, ys;
     std::vector<std::pair<Spot, TrialResults const*>> others;

@@ -191,10 +191,10 @@ std::string idle_words(RunResults const& data, TimeParts const& all) {
         "first unit, {} after its last.",
         percent(all.train), percent(all.validate), percent(all.rest), percent(all.switching), percent(all.first),
         percent(all.last));
-    if (auto const* hop = data.run.summary.find("hop_ms"); hop != nullptr && number_in(*hop, "p50"))
+    if (auto const* hop = data.summary.find("hop_ms"); hop != nullptr && number_in(*hop, "p50"))
         out += fmt::format(" A hop took {:.3g} ms (median), {:.3g} ms (99th percentile).", *number_in(*hop, "p50"),
                            number_in(*hop, "p99").value_or(0));
-    if (auto const* saved = data.run.summary.find("checkpoints"); saved != nullptr && number_in(*saved, "written"))
+    if (auto const* saved = data.summary.find("checkpoints"); saved != nullptr && number_in(*saved, "written"))
         out += fmt::format(" The last job wrote {:.0f} checkpoints.", *number_in(*saved, "written"));
     double exposed = 0;
     for (auto const& times : data.times.trainers) exposed += times.exposed_s;

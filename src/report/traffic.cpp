@@ -28,10 +28,10 @@ Workload workload_of_report(RunResults const& data) {
     Workload out;
     std::int64_t largest = 1;
     for (auto const& trial : data.trials) largest = std::max(largest, trial.state_bytes);
-    auto const weights = number_in(data.run.summary, "weight_bytes");
+    auto const weights = number_in(data.summary, "weight_bytes");
     double const share = weights ? std::min(1.0, *weights / static_cast<double>(largest)) : 1;
     out.dataset_bytes =
-        static_cast<std::int64_t>(std::clamp(number_in(data.run.summary, "storage_bytes").value_or(0), 0.0, 1e18));
+        static_cast<std::int64_t>(std::clamp(number_in(data.summary, "storage_bytes").value_or(0), 0.0, 1e18));
     for (std::size_t i = 0; i < data.trials.size(); ++i) {
         auto const& trial = data.trials[i];
         if (trial.curve.empty() || trial.rows == 0) continue;
@@ -70,7 +70,7 @@ std::vector<StrategyBytes> other_strategies(RunResults const& data) {
                                             .work = work,
                                             .cluster = {data.run.facts.trainers(), {1e9, 1e-4}},
                                             .hops_per_lap = hops && per_lap == 0 ? data.run.facts.trainers() : per_lap,
-                                            .knows_weights = number_in(data.run.summary, "weight_bytes").has_value(),
+                                            .knows_weights = number_in(data.summary, "weight_bytes").has_value(),
                                             .knows_dataset = work.dataset_bytes > 0});
         if (estimate) out.push_back({std::string(traits.name), static_cast<double>(estimate->network_bytes)});
     }
@@ -107,10 +107,10 @@ std::string kinds_table(Json const& bytes) {
 
 // Without control messages, which all strategies have.
 double sent_by_run(RunResults const& data) {
-    auto const* bytes = data.run.summary.find("bytes");
+    auto const* bytes = data.summary.find("bytes");
     if (bytes == nullptr) return static_cast<double>(data.totals.hop_bytes);
     return number_in(*bytes, "state").value_or(0) + number_in(*bytes, "gradient").value_or(0) +
-           number_in(data.run.summary, "staged_bytes").value_or(0);
+           number_in(data.summary, "staged_bytes").value_or(0);
 }
 
 std::string strategies_table(RunResults const& data) {
@@ -141,7 +141,7 @@ std::string fact_row(std::string_view name, std::string_view value) {
 }  // namespace
 
 std::string bytes_section(RunResults const& data) {
-    auto const* bytes = data.run.summary.find("bytes");
+    auto const* bytes = data.summary.find("bytes");
     auto out =
         bytes != nullptr
             ? kinds_table(*bytes)
@@ -157,7 +157,7 @@ std::string memory_section(RunResults const& data) {
         largest = std::max(largest, trial.state_bytes);
         together += std::min<std::int64_t>(trial.state_bytes, INT64_MAX / 2 - together);
     }
-    if (auto const* peaks = data.run.summary.find("peak_rss_bytes"); peaks != nullptr && peaks->is_array()) {
+    if (auto const* peaks = data.summary.find("peak_rss_bytes"); peaks != nullptr && peaks->is_array()) {
         std::vector<double> values;
         for (auto const& peak : peaks->array()) values.push_back(peak.is_number() ? peak.number() : 0);
         if (!values.empty()) rows += fact_row("rank 0, most memory", amount_text(values.front()));
@@ -171,7 +171,7 @@ std::string memory_section(RunResults const& data) {
     };
     for (auto const& fact : {Fact{"storage_bytes", "training rows that all trainers hold"},
                              Fact{"staged_bytes", "of these, copies"}, Fact{"spilled_bytes", "waiting states on the disk"}})
-        if (auto const value = number_in(data.run.summary, fact.key); value && *value > 0)
+        if (auto const value = number_in(data.summary, fact.key); value && *value > 0)
             rows += fact_row(fact.name, amount_text(*value));
     if (rows.empty()) return "";
     return "<div class=\"scroll\"><table class=\"facts\"><tbody>" + rows + "</tbody></table></div>" +

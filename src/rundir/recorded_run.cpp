@@ -39,9 +39,13 @@ RecordedRun read_run(fs::path const& directory) {
     out.facts = read_run_facts(directory);
     out.experiment = experiment_of(out.facts, directory);
     if (auto const file = directory / "journal.jsonl"; fs::exists(file, error)) out.journal = read_journal(file);
-    if (auto const file = directory / "summary.json"; fs::exists(file, error))
-        out.summary = parse_json_or_throw(read_whole(file), file.string());
     return out;
+}
+
+Json read_summary(fs::path const& run_dir) {
+    auto const file = run_dir / "summary.json";
+    std::error_code error;
+    return fs::exists(file, error) ? parse_json_or_throw(read_whole(file), file.string()) : Json();
 }
 
 std::vector<Json> read_metric_lines(fs::path const& run_dir) {

@@ -18,7 +18,6 @@ struct RecordedRun {
     RunFacts facts;         // experiment.json
     Experiment experiment;  // that of the facts, without its risky keys
     Journal journal;        // empty: the first job has just begun
-    Json summary;           // null: no job has ended the run
 
     std::string status() const;  // finished, interrupted or failed, as the journal says; running: no job has ended the run
 };
@@ -26,6 +25,10 @@ struct RecordedRun {
 // The run may have finished, been interrupted, crashed, or still work. Throws ConfigError if no run has begun in the
 // directory; DataError for a damaged file, or an experiment that this version cannot read.
 RecordedRun read_run(std::filesystem::path const& directory);
+
+// summary.json; null: no job has ended the run. Throws DataError as read_run(). Apart from the rest: whoever does not show
+// it does not fail with it.
+Json read_summary(std::filesystem::path const& run_dir);
 
 // The lines of metrics.jsonl, which may be missing. Throws DataError as read_run().
 std::vector<Json> read_metric_lines(std::filesystem::path const& run_dir);

@@ -193,6 +193,14 @@ class Predict(Case):
             "or delete out/best (predict then trains the model again)",
             *("predict", "out", "digits", "--out", "p.csv"),
         )
+        weights.write_bytes(whole)
+        about = weights.with_name("model.json")
+        best = strict_json(about.read_text())
+        for other in (3, {}, {**best["weights_file"], "bytes": "1"}, {"bytes": best["weights_file"]["bytes"]}):
+            about.write_text(json.dumps({**best, "weights_file": other}))
+            code, out, err = self.predict()
+            self.assertEqual((code, out), (2, ""), err)
+            self.assertIn("is not the file that model.json describes", err)
         shutil.rmtree(weights.parent)
         code, out, err = self.predict("--split", "valid")
         self.assertEqual(code, 0, err)
@@ -203,6 +211,16 @@ class Predict(Case):
         best = strict_json(path.read_text())
         path.write_text(json.dumps({key: value for key, value in best.items() if key != "weights_file"}))
         self.assertEqual(self.predict()[0], 0)
+
+    def test_a_damaged_summary_stops_only_those_that_show_it(self):
+        (self.cwd / "out/summary.json").write_text("{")
+        for command in (("predict", "out", "digits", "--out", "p.csv"), ("replay", "out"), ("ctl", "out", "status")):
+            code, _, err = self.run_hopscotch(*command)
+            self.assertEqual((code, err), (0, ""), command)
+        for command in (("report", "out"), ("compare", "out", "out")):
+            code, _, err = self.run_hopscotch(*command)
+            self.assertEqual(code, 2, command)
+            self.assertIn("out/summary.json:1:", err)
 
     def test_no_rows_of_that_split(self):
         for file in (self.cwd / "digits").glob("test-*"):

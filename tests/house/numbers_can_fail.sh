@@ -3,7 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 numbers=$1 python=$2
-"$python" -c 'import lizard' 2> /dev/null || exit 77
+"$python" -c 'import lizard' 2> /dev/null || {
+    echo "numbers_can_fail: $python has no lizard; scripts/setup.sh installs it"
+    exit 77
+}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"

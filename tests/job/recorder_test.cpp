@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a whole run leaves behind, from hand-made records.
 #include "job/recorder.hpp"
-#include "rundir/run_end.hpp"
+#include "job/run_end.hpp"
 #include "view/progress.hpp"
 
 #include <gtest/gtest.h>

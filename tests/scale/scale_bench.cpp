@@ -25,10 +25,6 @@
 
 namespace {
 
-std::unique_ptr<hopscotch::LivePages> live_report(std::filesystem::path const& run_dir, double every_s) {
-    return std::make_unique<hopscotch::LiveReport>(run_dir, every_s);
-}
-
 using namespace hopscotch;
 
 struct Options {

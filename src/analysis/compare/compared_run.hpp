@@ -11,10 +11,10 @@ namespace hopscotch {
 struct ComparedRun {
     RecordedRun recorded;
     std::string label;          // "parameter_server async s=1"
+    Json summary;               // null: the run has not ended
     std::vector<Json> metrics;  // the lines of metrics.jsonl
 
     std::string dir() const { return recorded.directory.string(); }  // as it was given
-    Json const& summary() const { return recorded.summary; }         // null: the run has not ended
     std::string status() const;                                      // as the summary says; "not ended" without one
 };
 

@@ -19,7 +19,7 @@ constexpr std::array<std::pair<double, std::string_view>, 5> k_bytes{
 
 std::vector<std::string> injected(ComparedRun const& run) {
     std::vector<std::string> out;
-    if (auto const* texts = run.summary().find("injected"); texts != nullptr && texts->is_array())
+    if (auto const* texts = run.summary.find("injected"); texts != nullptr && texts->is_array())
         for (auto const& text : texts->array()) out.push_back(text.is_string() ? text.string() : text.dump());
     return out;
 }
@@ -194,7 +194,7 @@ std::string footnotes(RunComparison const& comparison) {
         if (auto const texts = injected(run); !texts.empty())
             out += fmt::format("* {}: slowed down on purpose ({})\n", run.dir(), fmt::join(texts, ", "));
     for (auto const& run : comparison.runs)
-        if (auto const* synthetic = run.summary().find("synthetic"); synthetic != nullptr)
+        if (auto const* synthetic = run.summary.find("synthetic"); synthetic != nullptr)
             out += fmt::format("{}: SYNTHETIC model, its losses and accuracies mean nothing\n", run.dir());
     for (auto const& reason : comparison.reasons) out += fmt::format("NOT COMPARABLE {}\n", reason);
     for (auto const& note : comparison.notes) out += fmt::format("note: {}\n", note);

@@ -30,15 +30,15 @@ Number largest(std::vector<double> const& values) {
 
 // Seconds that trainers waited for communication, of all their seconds.
 Number exposed(ComparedRun const& run) {
-    auto const waited = numbers_in(run.summary(), "exposed_s");
-    auto const makespan = number_in(run.summary(), "makespan_s");
+    auto const waited = numbers_in(run.summary, "exposed_s");
+    auto const makespan = number_in(run.summary, "makespan_s");
     if (waited.empty() || !makespan || *makespan <= 0) return std::nullopt;
     return std::accumulate(waited.begin(), waited.end(), 0.0) / (*makespan * static_cast<double>(waited.size()));
 }
 
 // How many updates of others a gradient had missed.
 Number mean_staleness(ComparedRun const& run) {
-    auto const counts = numbers_in(run.summary(), "staleness");
+    auto const counts = numbers_in(run.summary, "staleness");
     double pushes = 0, missed = 0;
     for (std::size_t staleness = 0; staleness < counts.size(); ++staleness) {
         pushes += counts[staleness];
@@ -50,7 +50,7 @@ Number mean_staleness(ComparedRun const& run) {
 // What each rank but the first sent; empty where the run did not count by rank.
 std::vector<double> sent_by_trainers(ComparedRun const& run, std::string_view kind) {
     std::vector<double> out;
-    auto const* ranks = run.summary().find("bytes_by_rank");
+    auto const* ranks = run.summary.find("bytes_by_rank");
     if (ranks == nullptr || !ranks->is_array()) return out;
     for (std::size_t rank = 1; rank < ranks->array().size(); ++rank)
         out.push_back(number_in(ranks->array()[rank], kind).value_or(0));
@@ -98,7 +98,7 @@ public:
     }
 
     void add(std::string const& key, std::string name, Quantity quantity) {
-        add(key, std::move(name), quantity, [&](auto const& run) { return number_in(run.summary(), key); });
+        add(key, std::move(name), quantity, [&](auto const& run) { return number_in(run.summary, key); });
     }
 
     void add_to_target(std::string key, std::string name, Quantity quantity, OfRun const& value) {
@@ -136,7 +136,7 @@ std::optional<double> MeasureRow::ratio(std::size_t run) const {
 }
 
 std::optional<double> bytes_sent(ComparedRun const& run, std::string_view kind) {
-    auto const* bytes = run.summary().find("bytes");
+    auto const* bytes = run.summary.find("bytes");
     return bytes == nullptr ? std::nullopt : number_in(*bytes, kind);
 }
 
@@ -164,7 +164,7 @@ std::vector<MeasureRow> measures_of(std::vector<ComparedRun> const& runs, Metric
     rows.add("storage_bytes", "data held", Quantity::bytes);
     rows.add("staged_bytes", "data staged", Quantity::bytes);
     rows.add("peak_rss_bytes", "memory, most", Quantity::bytes,
-             [](auto const& run) { return largest(numbers_in(run.summary(), "peak_rss_bytes")); });
+             [](auto const& run) { return largest(numbers_in(run.summary, "peak_rss_bytes")); });
     rows.add("best", "best " + target.metric, Quantity::metric, [&](auto const& run) { return best_value(run, target); });
     if (!target.value) return rows.take();
     rows.add_to_target("time_to_target_s", "time to target", Quantity::seconds, [&](auto const& run) {

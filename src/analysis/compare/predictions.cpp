@@ -32,9 +32,9 @@ Sizes sizes_of(std::vector<ComparedRun> const& runs, std::vector<RunWork> const&
             largest = std::max(largest, bytes);
         }
     for (std::size_t r = 0; r < runs.size(); ++r) {
-        auto const weights = number_in(runs[r].summary(), "weight_bytes");  // of the largest trial
+        auto const weights = number_in(runs[r].summary, "weight_bytes");  // of the largest trial
         if (weights && largest > 0) out.weight_share = std::min(1.0, *weights / static_cast<double>(largest));
-        auto const held = number_in(runs[r].summary(), "storage_bytes");
+        auto const held = number_in(runs[r].summary, "storage_bytes");
         auto const& strategy = works[r].strategy;
         bool const copies = has_setting(strategy.name, "data") && strategy.data == TaskData::replicated;
         if (held) out.dataset_bytes = static_cast<std::int64_t>(copies ? *held / works[r].workers : *held);
@@ -93,13 +93,13 @@ std::optional<double> measured_bytes(ComparedRun const& run) {
     if (!state || !gradient) return std::nullopt;
     auto const& strategy = run.recorded.experiment.strategy;
     bool const rows_travel = has_setting(strategy.name, "data") && strategy.data == TaskData::remote;
-    auto const rows = rows_travel ? bytes_sent(run, "data") : number_in(run.summary(), "staged_bytes");
+    auto const rows = rows_travel ? bytes_sent(run, "data") : number_in(run.summary, "staged_bytes");
     return *state + *gradient + rows.value_or(0);
 }
 
 // Mean over the trainers.
 std::optional<double> measured_exposed(ComparedRun const& run) {
-    auto const* exposed = run.summary().find("exposed_s");
+    auto const* exposed = run.summary.find("exposed_s");
     if (exposed == nullptr || !exposed->is_array() || exposed->array().empty()) return std::nullopt;
     double sum = 0;
     for (auto const& seconds : exposed->array()) sum += seconds.is_number() ? seconds.number() : 0;
@@ -130,7 +130,7 @@ std::vector<MeasureRow> predicted_measures(std::vector<ComparedRun> const& runs,
             rows[row].reference.push_back(measured);
         };
         auto const known = estimate.value_or(Estimate{});
-        add(0, known.makespan_s, number_in(runs[r].summary(), "makespan_s"));
+        add(0, known.makespan_s, number_in(runs[r].summary, "makespan_s"));
         add(1, known.communication_s, measured_exposed(runs[r]));
         add(2, static_cast<double>(known.network_bytes), measured_bytes(runs[r]));
     }

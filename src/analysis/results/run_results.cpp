@@ -173,6 +173,7 @@ RunResults read_results(std::string const& dir, ComparedMetric const& metric) {
     RunResults data;
     data.now.read_unix_s = unix_s();
     data.run = read_run(dir);
+    data.summary = read_summary(dir);
     data.label = strategy_label(data.run.facts.experiment, data.run.facts.strategy);
     choose_metric(data, metric);
     RunClock const clock(data.run.facts.start_unix_s, data.run.journal.pauses);

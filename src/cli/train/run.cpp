@@ -37,10 +37,6 @@
 namespace hopscotch {
 namespace {
 
-std::unique_ptr<LivePages> live_report(std::filesystem::path const& run_dir, double every_s) {
-    return std::make_unique<LiveReport>(run_dir, every_s);
-}
-
 // How long a trainer waits for a sign of rank 0 before it knows the experiment. HOPSCOTCH_START_DEADLINE_S changes it.
 double start_deadline_s() {
     auto const* text = std::getenv("HOPSCOTCH_START_DEADLINE_S");
