@@ -39,14 +39,6 @@ struct Incoming {
     double arrived_s = 0;  // on this process's monotonic clock; it may have waited for its reader since
 };
 
-// A block for another rank, not yet offered to that rank.
-struct Push {
-    Rank to;
-    MessageKind kind = MessageKind::state;
-    Bytes header;
-    Buffer state;
-};
-
 struct Lost {
     Rank rank;
     std::string why;
@@ -55,6 +47,14 @@ template <class A>
 void fields(A& a, Lost& m) {
     a(m.rank, m.why);
 }
+
+// A block for another rank, not yet offered to that rank.
+struct Push {
+    Rank to;
+    MessageKind kind = MessageKind::state;
+    Bytes header;
+    Buffer state;
+};
 
 // The reader of a message on its rank: the rank's own thread, or its service (a parameter server, or the owner of rows).
 enum class Desk { main, service };

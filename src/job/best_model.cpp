@@ -5,7 +5,7 @@
 #include "core/file.hpp"
 #include "core/hash.hpp"
 #include "experiment/reader.hpp"
-#include "job/prepare.hpp"
+#include "job/prepared_run.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/trial/trial_model.hpp"
 #include "model/trial/trial_state.hpp"
@@ -17,21 +17,21 @@ namespace {
 
 // The model section as this trial had it, with the data it expects: enough to build the network again.
 Json model_document(PreparedRun const& prepared, Assignment const& assignment) {
-    auto document = prepared.experiment.document;
+    auto document = prepared.inputs.experiment.document;
     for (auto const& [path, value] : assignment) document.set(path, value);
     auto out = Json::object({{"model", document.at("model")},
-                             {"outputs", prepared.manifest.outputs},
-                             {"task", std::string(name_of(prepared.manifest.task))},
-                             {"class_names", prepared.manifest.class_names},
-                             {"categories", prepared.manifest.categories},
-                             {"mean", prepared.manifest.mean},
-                             {"stddev", prepared.manifest.stddev}});
-    out["shape"] = Json(prepared.manifest.shape);
-    if (!prepared.manifest.feature_offset.empty()) out["feature_offset"] = prepared.manifest.feature_offset;
-    if (!prepared.manifest.target_mean.empty()) out["target_mean"] = prepared.manifest.target_mean;
-    if (!prepared.manifest.target_stddev.empty()) out["target_stddev"] = prepared.manifest.target_stddev;
+                             {"outputs", prepared.inputs.manifest.outputs},
+                             {"task", std::string(name_of(prepared.inputs.manifest.task))},
+                             {"class_names", prepared.inputs.manifest.class_names},
+                             {"categories", prepared.inputs.manifest.categories},
+                             {"mean", prepared.inputs.manifest.mean},
+                             {"stddev", prepared.inputs.manifest.stddev}});
+    out["shape"] = Json(prepared.inputs.manifest.shape);
+    if (!prepared.inputs.manifest.feature_offset.empty()) out["feature_offset"] = prepared.inputs.manifest.feature_offset;
+    if (!prepared.inputs.manifest.target_mean.empty()) out["target_mean"] = prepared.inputs.manifest.target_mean;
+    if (!prepared.inputs.manifest.target_stddev.empty()) out["target_stddev"] = prepared.inputs.manifest.target_stddev;
     // What the features are called, so that predict can tell another table apart; and how new rows become features.
-    auto import = prepared.manifest.provenance;
+    auto import = prepared.inputs.manifest.provenance;
     if (auto const* names = import.find("features")) out["column_features"] = *names;
     if (import.is_object()) std::erase_if(import.object(), [](auto const& member) { return member.key == "features"; });
     out["import"] = std::move(import);
@@ -43,7 +43,7 @@ Json model_document(PreparedRun const& prepared, Assignment const& assignment) {
 void write_best_model(PreparedRun const& prepared, std::filesystem::path const& folder, BestModel const& best) {
     std::filesystem::remove(folder / "validation.json");  // of another state
     Workspace workspace("cpu", 1);
-    auto const model = make_trial_model(prepared.config_of(best.trial.assignment), prepared.manifest, workspace);
+    auto const model = make_trial_model(prepared.config_of(best.trial.assignment), prepared.inputs.manifest, workspace);
     model.state->bind(best.state);
     auto about = Json::object({{"format", 1},
                                {"trial", static_cast<std::int64_t>(best.trial.id.value)},

@@ -14,37 +14,36 @@
 #include "job/build_info.hpp"
 #include "job/run_owners.hpp"
 #include "strategy/common/devices.hpp"
-#include "strategy/roll_call.hpp"
 #include "strategy/together/collectives.hpp"
 
 namespace hopscotch {
 namespace {
 
-std::map<Rank, Hello> hear(PreparedRun const& prepared, Courier& courier, int incarnation) {
-    auto const& run = prepared.experiment.run;
-    CheckpointTarget const target{std::filesystem::absolute(run.dir), prepared.run_id, incarnation, run.checkpoint_every_s,
-                                  run.checkpoint_mbps};
-    Welcome welcome{prepared.experiment.document.dump(), prepared.experiment.strategy.name, prepared.owners_of_files(),
-                    prepared.state_bytes, target};
-    for (auto const& [path, hash] : prepared.files) welcome.files.push_back({path, hash});
+RollCall hear(PreparedRun const& prepared, Courier& courier, int incarnation) {
+    auto const& run = prepared.inputs.experiment.run;
+    CheckpointTarget const target{std::filesystem::absolute(run.dir), prepared.inputs.run_id, incarnation,
+                                  run.checkpoint_every_s, run.checkpoint_mbps};
+    Welcome welcome{prepared.inputs.experiment.document.dump(), prepared.inputs.experiment.strategy.name,
+                    prepared.owners_of_files(), prepared.plan.state_bytes, target};
+    for (auto const& [path, hash] : prepared.inputs.files) welcome.files.push_back({path, hash});
     return call_roll(courier, welcome, build_info(), run);
 }
 
 // Every trainer the same number of whole shards, as before speeds and replicas.
 void deal_equally(PreparedRun& prepared, Courier& courier) {
-    auto const lost = prepared.owners.lost;
-    prepared.equal_owners = true;
-    prepared.owners = owners_of_run(prepared, {});
+    auto const lost = prepared.fleet.owners.lost;
+    prepared.fleet.equal_owners = true;
+    prepared.fleet.owners = owners_of_run(prepared, {});
     std::vector<TrainerId> heirs;
     for (auto const rank : courier.peers().living()) heirs.push_back(trainer_of(rank));
-    for (auto const trainer : lost) prepared.owners = without(prepared.owners, trainer, heirs);
+    for (auto const trainer : lost) prepared.fleet.owners = without(prepared.fleet.owners, trainer, heirs);
 }
 
-std::map<Rank, Hello> hear_or_deal_equally(PreparedRun& prepared, Courier& courier, int incarnation) {
+RollCall hear_or_deal_equally(PreparedRun& prepared, Courier& courier, int incarnation) {
     try {
         return hear(prepared, courier, incarnation);
     } catch (ConfigError const& error) {
-        if (prepared.owners.replicas() == 0 && prepared.owners.speed.empty()) throw;
+        if (prepared.fleet.owners.replicas() == 0 && prepared.fleet.owners.speed.empty()) throw;
         deal_equally(prepared, courier);
         log_warning(fmt::format("shards are dealt out equally, without replicas, because of this error: {}", error.what()));
     }
@@ -66,26 +65,27 @@ void refuse_waiting_backward_passes(StrategyConfig const& strategy, Courier& cou
 
 // Makes the same choice as the trainers, before anything is trained.
 void choose_collectives_of(PreparedRun& prepared, std::map<Rank, HostDevice> const& devices) {
-    auto const choice = choose_collectives(prepared.experiment, prepared.owners, devices);
-    if (has_collectives(prepared.experiment.strategy))
-        prepared.collectives = choice.used == Collectives::nccl ? "nccl" : "mpi";
+    auto const choice = choose_collectives(prepared.inputs.experiment, prepared.fleet.owners, devices);
+    if (has_collectives(prepared.inputs.experiment.strategy))
+        prepared.fleet.collectives = choice.used == Collectives::nccl ? "nccl" : "mpi";
     if (!choice.why.empty()) log_info(fmt::format("sums of the trainers go through host memory, not NCCL: {}", choice.why));
 }
 
 }  // namespace
 
-std::map<Rank, Hello> call_living_trainers(PreparedRun& prepared, Courier& courier, int incarnation) {
-    auto hellos = hear_or_deal_equally(prepared, courier, incarnation);
-    prepared.hosts.resize(static_cast<std::size_t>(prepared.trainers));
+RollCall call_living_trainers(PreparedRun& prepared, Courier& courier, int incarnation) {
+    auto roll = hear_or_deal_equally(prepared, courier, incarnation);
+    if (std::holds_alternative<Setback>(roll)) return roll;
+    prepared.fleet.hosts.resize(static_cast<std::size_t>(prepared.fleet.trainers));
     std::map<Rank, HostDevice> devices;
-    for (auto const& [rank, hello] : hellos) {
-        prepared.hosts[trainer_of(rank).index()] = hello.host;
-        if (hello.device.is_gpu()) prepared.on_gpu = true;
+    for (auto const& [rank, hello] : std::get<std::map<Rank, Hello>>(roll)) {
+        prepared.fleet.hosts[trainer_of(rank).index()] = hello.host;
+        if (hello.device.is_gpu()) prepared.fleet.on_gpu = true;
         devices[rank] = {hello.host, hello.device};
     }
-    refuse_waiting_backward_passes(prepared.experiment.strategy, courier, devices);
+    refuse_waiting_backward_passes(prepared.inputs.experiment.strategy, courier, devices);
     choose_collectives_of(prepared, devices);
-    return hellos;
+    return roll;
 }
 
 }  // namespace hopscotch

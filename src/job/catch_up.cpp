@@ -56,7 +56,7 @@ CatchUp::Heard CatchUp::tell(Director& director, Recorder& recorder) {
     take();
     for (auto const& record : earlier_.journal.laps) {
         director.record(record);
-        if (record.outcome == Outcome::finished) out.known[{record.trial, record.epoch}] = record.state_hash;
+        if (record.outcome == Outcome::finished) out.known[{record.trial, record.epoch}] = record.state.hash;
         take();
     }
     // If a record came after its trial was stopped, and the trial was resumed, the lap is news when it comes again. The best
@@ -206,12 +206,12 @@ void CatchUp::confirm(LapRecord const& record) {
     auto const known = again_.find({record.trial, record.epoch});
     bool const has_bits =
         strategy_traits(experiment_.strategy.name).bits == Bits::any_trainers && !earlier_.facts.approximate;
-    bool const same_bits = !has_bits || record.state_hash == known->second;
+    bool const same_bits = !has_bits || record.state.hash == known->second;
     if (record.outcome != Outcome::finished || !same_bits)
         throw Error(fmt::format(
             "trial {}, epoch {} was trained again with another result (state hash {} in the journal, {} now{}{}; is this "
             "another kind of CPU than in the earlier job?); start again with --overwrite",
-            record.trial.value, record.epoch, to_hex(known->second), to_hex(record.state_hash),
+            record.trial.value, record.epoch, to_hex(known->second), to_hex(record.state.hash),
             record.reason.empty() ? "" : "; ", record.reason));
     again_.erase(known);
 }

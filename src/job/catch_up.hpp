@@ -43,12 +43,12 @@ public:
     std::map<TrialId, double> units_in_files(std::vector<TrialView> const& trials) const;
 
     // The file with the state after that lap. Null if no file has it.
-    LapSink::Saved const* file_after(TrialId trial, int epoch) { return files_.after(trial, epoch); }
+    SavedState const* file_after(TrialId trial, int epoch) { return files_.after(trial, epoch); }
 
 private:
     struct Start {
-        int epoch = 0, last = 0;               // the first and the last lap to train
-        LapSink::Saved const* file = nullptr;  // the state to start from; null: a new state
+        int epoch = 0, last = 0;           // the first and the last lap to train
+        SavedState const* file = nullptr;  // the state to start from; null: a new state
     };
     // Collected while the director hears the journal: released laps in order, and laps that the journal has.
     struct Heard {

@@ -9,7 +9,7 @@
 #include "data/batches/augment.hpp"
 #include "experiment/reader.hpp"
 #include "job/check_metrics.hpp"
-#include "job/prepare.hpp"
+#include "job/prepared_run.hpp"
 #include "job/read_inputs.hpp"
 #include "model/zoo/zoo.hpp"
 #include "schedule/trial_view.hpp"
@@ -64,17 +64,17 @@ void refuse_with_all_problems(Experiment const& experiment, Problems& problems) 
 }
 
 void check_trials(PreparedRun const& prepared, Problems& problems) {
-    auto const& experiment = prepared.experiment;
+    auto const& experiment = prepared.inputs.experiment;
     auto const check = [&](TrialConfig const& config, Assignment const& assignment = {}) {
         Problems found("");
-        check_model(config, prepared.schema, found);
-        check_augment(config.data, prepared.manifest, found);
-        check_strategy(experiment, config, prepared.trainers, prepared.shards, found);
+        check_model(config, prepared.inputs.schema, found);
+        check_augment(config.data, prepared.inputs.manifest, found);
+        check_strategy(experiment, config, prepared.fleet.trainers, prepared.plan.shards, found);
         for (auto const& [at, path, problem] : found.entries())
             problems.add(at.line != 0 ? at : place_of(path, experiment.document, assignment), path, problem);
     };
     check(TrialConfig{experiment.model, experiment.train, experiment.data});
-    auto const search = make_search(experiment, prepared.context);
+    auto const search = make_search(experiment, prepared.inputs.context);
     // If the search decides during training, only the first trials. A later trial that cannot be built ends alone.
     for (int i = 0; problems.empty() && (search->decides_nothing() || i < k_checked_trials); ++i) {
         auto const proposal = search->next();

@@ -12,7 +12,7 @@
 #include "experiment/strategy_traits.hpp"
 #include "job/build_info.hpp"
 #include "job/earlier_jobs.hpp"
-#include "job/prepare.hpp"
+#include "job/prepared_run.hpp"
 #include "rundir/past_run.hpp"
 #include "schedule/policy.hpp"
 #include "strategy/build_info.hpp"
@@ -26,31 +26,32 @@ std::string new_run_id() {
 
 RunFacts facts_of(PreparedRun const& prepared) {
     RunFacts facts;
-    facts.experiment = prepared.experiment.document;
-    facts.name = prepared.experiment.name;
-    facts.seed = prepared.experiment.seed;
+    facts.experiment = prepared.inputs.experiment.document;
+    facts.name = prepared.inputs.experiment.name;
+    facts.seed = prepared.inputs.experiment.seed;
     facts.version = build_info().version;
     facts.git_hash = build_info().git;
     facts.versions = Json::object({{"torch", build_info().torch}});
-    facts.dataset_hash = to_hex(dataset_hash(prepared.manifest));
-    facts.files = prepared.files;
-    facts.strategy = prepared.experiment.strategy.name;
-    facts.hosts = prepared.hosts;
+    facts.dataset_hash = to_hex(dataset_hash(prepared.inputs.manifest));
+    facts.files = prepared.inputs.files;
+    facts.strategy = prepared.inputs.experiment.strategy.name;
+    facts.hosts = prepared.fleet.hosts;
     facts.owners = prepared.owners_of_files();
-    facts.owners.trainers = prepared.trainers;
+    facts.owners.trainers = prepared.fleet.trainers;
     facts.any_trainers = strategy_traits(facts.strategy).bits == Bits::any_trainers &&
-                         !policy_named(prepared.experiment.strategy.policy).dispatched();
-    facts.approximate = (prepared.on_gpu && !prepared.experiment.run.deterministic) ||
-                        (prepared.earlier && prepared.earlier->facts.approximate);
-    facts.same_bits_again = !facts.approximate && !has_server_log(prepared.experiment.strategy);
-    facts.in_flight = prepared.admits;
-    facts.routes = prepared.routes;
-    facts.collectives = prepared.collectives;
-    if (prepared.earlier) facts.extended = prepared.earlier->facts.extended;
-    if (prepared.earlier) facts.test = prepared.earlier->facts.test;
-    facts.start_unix_s = prepared.earlier ? prepared.earlier->facts.start_unix_s : unix_s();
-    facts.run_id = prepared.run_id;
-    if (!prepared.experiment.search.start_from.empty() && !prepared.earlier) facts.past = to_json(prepared.context.past);
+                         !policy_named(prepared.inputs.experiment.strategy.policy).dispatched();
+    facts.approximate = (prepared.fleet.on_gpu && !prepared.inputs.experiment.run.deterministic) ||
+                        (prepared.inputs.earlier && prepared.inputs.earlier->facts.approximate);
+    facts.same_bits_again = !facts.approximate && !has_server_log(prepared.inputs.experiment.strategy);
+    facts.in_flight = prepared.plan.admits;
+    facts.routes = prepared.plan.routes;
+    facts.collectives = prepared.fleet.collectives;
+    if (prepared.inputs.earlier) facts.extended = prepared.inputs.earlier->facts.extended;
+    if (prepared.inputs.earlier) facts.test = prepared.inputs.earlier->facts.test;
+    facts.start_unix_s = prepared.inputs.earlier ? prepared.inputs.earlier->facts.start_unix_s : unix_s();
+    facts.run_id = prepared.inputs.run_id;
+    if (!prepared.inputs.experiment.search.start_from.empty() && !prepared.inputs.earlier)
+        facts.past = to_json(prepared.inputs.context.past);
     return facts;
 }
 

@@ -111,8 +111,8 @@ EarlierJobs read_earlier_jobs(Experiment const& experiment, Inputs const& inputs
     if (auto test = test_in_summary(directory); !test.is_null()) out.facts.test = std::move(test);
     out.kept = read_kept_best(directory, out.journal);
     if (!out.kept.test.is_null()) out.facts.test = out.kept.test;
-    auto const there = checkpoints_in(directory);          // older ones are deleted
-    std::map<std::string, LapSink::Saved const*> by_name;  // the last line of each file counts
+    auto const there = checkpoints_in(directory);      // older ones are deleted
+    std::map<std::string, SavedState const*> by_name;  // the last line of each file counts
     for (auto const& saved : out.journal.saved) by_name[saved.file] = &saved;
     for (auto const& saved : out.journal.saved)
         if (by_name.at(saved.file) == &saved && there.contains(saved.file)) out.files[saved.trial].push_back(saved);

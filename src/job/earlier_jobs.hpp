@@ -20,7 +20,7 @@ struct EarlierJobs {
     RunFacts facts;  // of the job before; if this job extends the run, also the number of trials before
     bool extends = false;
     Journal journal;
-    std::map<TrialId, std::vector<LapSink::Saved>> files;  // that are there, not checked yet; the furthest first
+    std::map<TrialId, std::vector<SavedState>> files;  // that are there, not checked yet; the furthest first
     KeptBest kept;
 };
 

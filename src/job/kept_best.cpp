@@ -30,7 +30,7 @@ std::optional<Kept> kept_in(std::filesystem::path const& folder, Journal const& 
         LapId const lap{TrialId(about.at("trial").integer()), static_cast<int>(about.at("epoch").integer())};
         auto const hash = from_hex(about.at("state_hash").string());
         bool const known = std::ranges::any_of(journal.laps, [&](LapRecord const& record) {
-            return record.id() == lap && record.outcome == Outcome::finished && record.end_hash == hash && hash != 0;
+            return record.id() == lap && record.outcome == Outcome::finished && record.state.end_hash == hash && hash != 0;
         });
         auto const* test = about.find("test");
         return known && has_its_weights(folder, about) ? std::optional(Kept{lap, test == nullptr ? Json() : *test})

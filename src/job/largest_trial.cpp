@@ -6,7 +6,7 @@
 #include <string>
 
 #include "experiment/reader.hpp"
-#include "job/prepare.hpp"
+#include "job/prepared_run.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/state/layout.hpp"
 #include "model/trial/trial_model.hpp"
@@ -24,13 +24,13 @@ std::string state_shape_of(Assignment assignment) {
 TrialBytes largest_trial(PreparedRun const& prepared) { return largest_trial(prepared, prepared.trials()); }
 
 TrialBytes largest_trial(PreparedRun const& prepared, std::vector<TrialView> const& trials) {
-    TrialBytes out{prepared.state_bytes, prepared.weight_bytes};
+    TrialBytes out{prepared.plan.state_bytes, prepared.plan.weight_bytes};
     if (out.state > 0) return out;
     std::set<std::string> seen;
     Workspace workspace("cpu", 1);
     for (auto const& trial : trials) {
         if (!seen.insert(state_shape_of(trial.assignment)).second) continue;
-        auto const model = make_trial_model(prepared.config_of(trial.assignment), prepared.manifest, workspace);
+        auto const model = make_trial_model(prepared.config_of(trial.assignment), prepared.inputs.manifest, workspace);
         auto const& layout = model.state->layout();
         out.state = std::max<std::uint64_t>(out.state, layout.bytes);
         out.weights = std::max<std::uint64_t>(out.weights, layout.end_of(Block::parameter));

@@ -20,7 +20,7 @@ struct TrialBytes {
 std::string state_shape_of(Assignment assignment);
 
 // Of the largest of the trials that are known at the start: one model for each shape of a state is made, unless
-// prepared.state_bytes tells.
+// prepared.plan.state_bytes tells.
 TrialBytes largest_trial(PreparedRun const& prepared);
 TrialBytes largest_trial(PreparedRun const& prepared, std::vector<TrialView> const& trials);
 

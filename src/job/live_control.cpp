@@ -56,12 +56,12 @@ LiveControl::LiveControl(PreparedRun const& prepared, Recorder& recorder, Leave 
       recorder_(recorder),
       leave_(std::move(leave)),
       dispatcher_(dispatcher),
-      inbox_(prepared.experiment.run.dir),
+      inbox_(prepared.inputs.experiment.run.dir),
       started_s_(monotonic_s()) {
-    if (!prepared.earlier) return;
-    waiting_ = prepared.earlier->journal.orders;
-    has_ordered_ = !waiting_.empty() ||
-                   std::ranges::any_of(prepared.earlier->journal.laps, [](auto const& lap) { return !lap.orders.empty(); });
+    if (!prepared.inputs.earlier) return;
+    waiting_ = prepared.inputs.earlier->journal.orders;
+    has_ordered_ = !waiting_.empty() || std::ranges::any_of(prepared.inputs.earlier->journal.laps,
+                                                            [](auto const& lap) { return !lap.orders.empty(); });
     for (auto const& order : waiting_)
         if (order.kind == Order::Kind::stop) left_.insert(order.trial);
 }
@@ -131,23 +131,23 @@ Answer LiveControl::resume(TrialView const& trial) {
 
 Answer LiveControl::clone(TrialView const& trial, Assignment const& changes) {
     auto const id = trial.id.value;
-    auto const& strategy = prepared_.experiment.strategy.name;
+    auto const& strategy = prepared_.inputs.experiment.strategy.name;
     if (strategy_traits(strategy).state_in_parts)
         return {false, fmt::format("{} keeps states in parts on several trainers; they cannot be cloned", strategy)};
     if (finishing()) return {false, "the run is finishing; no trial starts"};
-    if (prepared_.experiment.search.copies() > 1)
+    if (prepared_.inputs.experiment.search.copies() > 1)
         return {false,
                 "a clone would belong to no configuration (search.repeats or search.folds is set); start a separate run"};
-    auto const assignment = changed(prepared_.experiment, trial.assignment, changes);
+    auto const assignment = changed(prepared_.inputs.experiment, trial.assignment, changes);
     Problems problems(fmt::format("the clone of trial {}", id));
-    auto const config = resolve(prepared_.experiment, assignment, problems);
+    auto const config = resolve(prepared_.inputs.experiment, assignment, problems);
     auto const file = new_file_of(prepared_, config.model);
     if (!file.empty()) problems.add(fmt::format("the run did not begin with the model file {}; start a separate run", file));
-    if (problems.empty()) check_model(config, prepared_.schema, problems);
+    if (problems.empty()) check_model(config, prepared_.inputs.schema, problems);
     if (!problems.empty()) return {false, problems.text()};
     Workspace workspace("cpu", 1);
     auto const layout = [&](TrialConfig const& of) {
-        return make_trial_model(of, prepared_.manifest, workspace).state->layout().hash();
+        return make_trial_model(of, prepared_.inputs.manifest, workspace).state->layout().hash();
     };
     if (layout(config) != layout(prepared_.config_of(trial.assignment)))
         return {
@@ -195,8 +195,8 @@ std::vector<Order> LiveControl::orders_with(LapRecord const& record) {
 }
 
 void LiveControl::check_hours(LapRecord const& record) {
-    auto const& budget = prepared_.experiment.search.budget;
-    auto const before_s = prepared_.earlier ? prepared_.earlier->journal.seconds : 0;
+    auto const& budget = prepared_.inputs.experiment.search.budget;
+    auto const before_s = prepared_.inputs.earlier ? prepared_.inputs.earlier->journal.seconds : 0;
     if (budget.hours && !finishing() && before_s + monotonic_s() - started_s_ >= *budget.hours * 3600)
         give({Order::Kind::finish, {}, -1, {}, fmt::format("budget.hours {} are used up", *budget.hours)});
     auto const spent_s = recorder_.seconds_of(record.trial) + seconds_of(record);

@@ -7,6 +7,7 @@
 #include "data/dataset/data_schema.hpp"
 #include "data/dataset/manifest.hpp"
 #include "experiment/config.hpp"
+#include "experiment/measures.hpp"
 #include "experiment/reader.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/trial/trial_model.hpp"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/clock.hpp"
 #include "job/earlier_jobs.hpp"
 #include "job/plan_trials.hpp"
 #include "job/prepare.hpp"
@@ -13,8 +14,6 @@
 #include "schedule/in_flight.hpp"
 #include "schedule/policy.hpp"
 #include "schedule/trial_view.hpp"
-#include "strategy/common/resources.hpp"
-#include "strategy/common/roll_call_messages.hpp"
 
 namespace hopscotch {
 namespace {
@@ -30,6 +29,8 @@ bool moves_owners(PreparedRun const& prepared) { return owners_by(prepared) != O
 
 }  // namespace
 
+OwnerMoves::OwnerMoves(PreparedRun const& prepared) : prepared_(prepared), since_unix_s_(unix_s()) {}
+
 // known_laps: of the journal, which the director has not heard yet.
 WorkLeft OwnerMoves::work_left(double seconds_per_flop, std::map<TrialId, int> const& known_laps) const {
     WorkLeft out;
@@ -38,7 +39,7 @@ WorkLeft OwnerMoves::work_left(double seconds_per_flop, std::map<TrialId, int> c
         auto const known = known_laps.find(trial.id);
         auto const done = std::max(trial.epochs_done, known == known_laps.end() ? 0 : known->second);
         auto const laps = std::max(0, trial.epochs_wanted - done);
-        auto const seconds = seconds_per_flop * laps * prepared_.shards * trial.unit_cost;
+        auto const seconds = seconds_per_flop * laps * prepared_.plan.shards * trial.unit_cost;
         out.seconds += seconds;
         out.longest = std::max(out.longest, seconds);
     }
@@ -48,29 +49,24 @@ WorkLeft OwnerMoves::work_left(double seconds_per_flop, std::map<TrialId, int> c
 // The simulation is asked only if the plan without it would be better, and its table must be better, too.
 std::optional<BetterOwners> OwnerMoves::better(std::vector<double> const& speed, WorkLeft const& left, double cost_s) const {
     auto const request = owners_request(prepared_, speed);
-    auto const planned = better_owners(prepared_.owners, {plan_owners(request), cost_s}, speed, left);
+    auto const planned = better_owners(prepared_.fleet.owners, {plan_owners(request), cost_s}, speed, left);
     if (!planned) return std::nullopt;
-    auto const trials = prepared_.decides ? std::vector<TrialCost>() : costs_of(prepared_, prepared_.trials());
-    auto const chosen = choose_owners(policy_named(prepared_.experiment.strategy.policy), trials, request);
-    return better_owners(prepared_.owners, {chosen, cost_s}, speed, left);
+    auto const trials = prepared_.plan.decides ? std::vector<TrialCost>() : costs_of(prepared_, prepared_.trials());
+    auto const chosen = choose_owners(policy_named(prepared_.inputs.experiment.strategy.policy), trials, request);
+    return better_owners(prepared_.fleet.owners, {chosen, cost_s}, speed, left);
 }
 
-std::optional<BetterOwners> OwnerMoves::after_roll_call(std::map<Rank, Hello> const& hellos) const {
+std::optional<BetterOwners> OwnerMoves::after_roll_call(std::vector<double> speed) const {
     if (!moves_owners(prepared_)) return std::nullopt;
-    std::vector<double> speed(static_cast<std::size_t>(prepared_.trainers));
-    double fastest = 0;
-    for (auto const& [rank, hello] : hellos) {
-        if (hello.speed <= 0) return std::nullopt;  // the laps will tell
-        speed[trainer_of(rank).index()] = hello.speed;
-        fastest = std::max(fastest, hello.speed);
-    }
+    if (speed.empty() || std::ranges::min(speed) <= 0) return std::nullopt;  // the laps will tell
+    auto const fastest = std::ranges::max(speed);
     for (auto& each : speed) each /= fastest;
     auto const slow = [](double each) { return each > 0 && each < k_slow; };
     if (std::ranges::none_of(speed, slow)) return std::nullopt;
-    auto const per_flop = prepared_.synthetic ? 1e-9 : 0.5 / fastest;  // a product is one addition more
+    auto const per_flop = prepared_.inputs.synthetic ? 1e-9 : 0.5 / fastest;  // a product is one addition more
     std::map<TrialId, int> known_laps;
-    if (prepared_.earlier)
-        for (auto const& lap : prepared_.earlier->journal.laps)
+    if (prepared_.inputs.earlier)
+        for (auto const& lap : prepared_.inputs.earlier->journal.laps)
             known_laps[lap.trial] = std::max(known_laps[lap.trial], lap.epoch + 1);
     return better(speed, work_left(per_flop, known_laps), k_roll_call_s);
 }
@@ -79,16 +75,16 @@ void OwnerMoves::hear(LapRecord const& lap) {
     if (moves_owners(prepared_)) pace_.add(lap, prepared_.trials()[lap.trial.index()].unit_cost, since_unix_s_);
 }
 
-void OwnerMoves::look(double now_s) {
-    if (now_s < next_look_s_ || moves_ == k_most_moves || !moves_owners(prepared_)) return;
+std::optional<OwnersMove> OwnerMoves::look(double now_s) {
+    if (now_s < next_look_s_ || moves_ == k_most_moves || !moves_owners(prepared_)) return std::nullopt;
     next_look_s_ = now_s + k_between_looks_s;
     double const began_s = monotonic_s();
     auto move = move_now();
     next_look_s_ += k_times_look * (monotonic_s() - began_s);
     wished_ = move ? wished_ + 1 : 0;
-    if (wished_ < k_wishes) return;
+    if (wished_ < k_wishes) return std::nullopt;
     wished_ = 0;
-    throw OwnersMove(std::move(*move));
+    return move;
 }
 
 std::optional<OwnersMove> OwnerMoves::after_loss() const {
@@ -97,15 +93,15 @@ std::optional<OwnersMove> OwnerMoves::after_loss() const {
 }
 
 std::optional<OwnersMove> OwnerMoves::move_now() const {
-    auto speed = pace_.speed(prepared_.trainers);
+    auto speed = pace_.speed(prepared_.fleet.trainers);
     if (!speed) return std::nullopt;
-    for (auto const lost : prepared_.owners.lost) (*speed)[lost.index()] = 0;
+    for (auto const lost : prepared_.fleet.owners.lost) (*speed)[lost.index()] = 0;
     auto move = better(*speed, work_left(pace_.seconds(1, *speed)), std::max(k_regroup_s, cost_s_));
     if (!move) return std::nullopt;
     auto const text =
         fmt::format("shards move to other trainers, whose speeds are {}: the rest takes about {:.1f} s instead of {:.1f} s",
                     speeds_text(*speed), move->seconds, move->seconds_before);
-    return OwnersMove(text, std::move(*move));
+    return OwnersMove{text, std::move(*move)};
 }
 
 void OwnerMoves::moves(double now_s) {

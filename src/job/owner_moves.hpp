@@ -4,40 +4,39 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
-#include "core/clock.hpp"
-#include "core/error.hpp"
 #include "core/ids.hpp"
 #include "schedule/pace.hpp"
 
 namespace hopscotch {
 
-struct Hello;
 struct LapRecord;
 struct PreparedRun;
 
 // Ends an attempt; the next one begins with these owners.
-class OwnersMove : public CommError {
-public:
-    OwnersMove(std::string const& text, BetterOwners to) : CommError(text), better(std::move(to)) {}
+struct OwnersMove {
+    std::string why;
     BetterOwners better;
 };
 
 class OwnerMoves {
 public:
-    explicit OwnerMoves(PreparedRun const& prepared) : prepared_(prepared), since_unix_s_(unix_s()) {}
+    explicit OwnerMoves(PreparedRun const& prepared);
 
-    // Owners by the speeds that the trainers have measured; nothing if they are not worth a second roll call.
-    std::optional<BetterOwners> after_roll_call(std::map<Rank, Hello> const& hellos) const;
+    // Owners by the speeds that the trainers have measured; nothing if they are not worth a second roll call. speed: by
+    // trainer (Hello::speed); 0: not measured.
+    std::optional<BetterOwners> after_roll_call(std::vector<double> speed) const;
 
-    // Behind the loss of a trainer, which is out of prepared.owners: all trainers pause anyway. Nothing if too little is
-    // known of the speeds, or other owners are not worth a move.
+    // After the loss of a trainer, which is out of prepared.fleet.owners: all trainers pause anyway. Nothing if too little
+    // is known of the speeds, or other owners are not worth a move.
     std::optional<OwnersMove> after_loss() const;
 
     // A lap of this attempt that counts.
     void hear(LapRecord const& lap);
-    // Throws OwnersMove if other owners would gain more than twice what it costs to move, and did so at the look before.
-    void look(double now_s);
+    // The move, if other owners would gain more than twice what it costs to move, and did so at the look before.
+    std::optional<OwnersMove> look(double now_s);
     // A move begins; it ends when the next attempt has released its laps.
     void moves(double now_s);
     void released(double now_s);

@@ -10,7 +10,7 @@
 #include "experiment/strategy_traits.hpp"
 #include "job/earlier_jobs.hpp"
 #include "job/largest_trial.hpp"
-#include "job/prepare.hpp"
+#include "job/prepared_run.hpp"
 #include "job/run_owners.hpp"
 #include "job/storage.hpp"
 #include "schedule/director.hpp"
@@ -24,36 +24,36 @@ namespace {
 
 // As many trials are alive as in the earlier job, whatever the number of trainers is now.
 std::int64_t alive_before(PreparedRun const& prepared) {
-    if (!prepared.earlier) return 0;
-    auto const& earlier = *prepared.earlier;
+    if (!prepared.inputs.earlier) return 0;
+    auto const& earlier = *prepared.inputs.earlier;
     return earlier.facts.in_flight > 0 ? earlier.facts.in_flight : static_cast<std::int64_t>(earlier.journal.most_alive);
 }
 
 // As many as have room for their states in memory, and for their checkpoints in half of what the disk has free. The
 // trainers have not reported yet: the host of rank 0 stands for all, with all trainers on it.
 std::int64_t trials_with_room(PreparedRun const& prepared) {
-    auto const bytes = std::max<std::uint64_t>(1, prepared.state_bytes);
+    auto const bytes = std::max<std::uint64_t>(1, prepared.plan.state_bytes);
     auto const holders = static_cast<std::uint64_t>(prepared.holders());
-    auto const memory = holders * state_memory(prepared.experiment.run.state_memory, prepared.trainers);
-    auto const kept = static_cast<std::uint64_t>(prepared.experiment.run.checkpoint_keep);
+    auto const memory = holders * state_memory(prepared.inputs.experiment.run.state_memory, prepared.fleet.trainers);
+    auto const kept = static_cast<std::uint64_t>(prepared.inputs.experiment.run.checkpoint_keep);
     auto const disk = free_space(prepared) / 2 / kept;
     return static_cast<std::int64_t>(std::min(memory / bytes, disk / bytes));
 }
 
 InFlight number_in_flight(PreparedRun& prepared, std::vector<TrialView> const& views, std::vector<TrialCost> const& trials) {
-    auto const& experiment = prepared.experiment;
+    auto const& experiment = prepared.inputs.experiment;
     auto const usual = usual_in_flight(prepared.holders());
-    bool const after_a_loss = !prepared.owners.owner.empty();
+    bool const after_a_loss = !prepared.fleet.owners.owner.empty();
     bool const hops = strategy_traits(experiment.strategy.name).training == Training::hopping;
     InFlight out{usual};
-    if (hops && !after_a_loss) prepared.owners = owners_of_run(prepared, trials);
+    if (hops && !after_a_loss) prepared.fleet.owners = owners_of_run(prepared, trials);
     if (experiment.search.in_flight) return {*experiment.search.in_flight};
     if (hops && !after_a_loss) {
         auto const largest = largest_trial(prepared, views);
-        prepared.state_bytes = largest.state;
-        prepared.weight_bytes = largest.weights;
+        prepared.plan.state_bytes = largest.state;
+        prepared.plan.weight_bytes = largest.weights;
         auto const room = trials_with_room(prepared);
-        out = choose_in_flight(policy_named(experiment.strategy.policy), trials, prepared.owners,
+        out = choose_in_flight(policy_named(experiment.strategy.policy), trials, prepared.fleet.owners,
                                {std::min(usual, room), std::max(usual, room)});
     }
     out.trials = std::max(out.trials, alive_before(prepared));
@@ -88,9 +88,9 @@ bool balances(Experiment const& experiment) {
 // In the order of their first laps.
 std::vector<BegunTrial> begun_trials(PreparedRun const& prepared) {
     std::vector<BegunTrial> out;
-    if (!prepared.earlier) return out;
+    if (!prepared.inputs.earlier) return out;
     std::set<TrialId> seen;
-    for (auto const& lap : prepared.earlier->journal.released)
+    for (auto const& lap : prepared.inputs.earlier->journal.released)
         if (seen.insert(lap.trial).second) out.push_back({lap.trial, lap.route});
     return out;
 }
@@ -98,16 +98,17 @@ std::vector<BegunTrial> begun_trials(PreparedRun const& prepared) {
 // The plan of a run of all these trials, if each begun trial has the route that it would have there. Else the run keeps its
 // own: its bits differ from those of a run that knew all trials from the start.
 void extend_routes(PreparedRun& prepared, std::vector<TrialCost> const& trials, std::vector<BegunTrial> const& begun) {
-    auto const seed = prepared.experiment.seed;
-    auto const plan = plan_routes(policy_named(prepared.experiment.strategy.policy), trials, prepared.shards, seed);
-    auto const planned = with_routes(trials, plan, prepared.shards, seed);
+    auto const seed = prepared.inputs.experiment.seed;
+    auto const plan =
+        plan_routes(policy_named(prepared.inputs.experiment.strategy.policy), trials, prepared.plan.shards, seed);
+    auto const planned = with_routes(trials, plan, prepared.plan.shards, seed);
     bool const same = std::ranges::all_of(begun, [&](BegunTrial const& each) {
         return each.trial.index() >= planned.size() || planned[each.trial.index()].route == each.route;
     });
     if (same)
-        prepared.routes = plan;
+        prepared.plan.routes = plan;
     else
-        prepared.other_bits = fmt::format(
+        prepared.notes.other_bits = fmt::format(
             "a new run of {} trials would visit the shards in other orders (this run keeps its own), and end with other "
             "states; strategy.visits \"in_order\" does not look at the trials",
             trials.size());
@@ -115,32 +116,34 @@ void extend_routes(PreparedRun& prepared, std::vector<TrialCost> const& trials, 
 
 TrialsPlan plan_known_trials(PreparedRun& prepared, std::vector<TrialView> const& views,
                              std::vector<BegunTrial> const& begun) {
-    auto const seed = prepared.experiment.seed;
+    auto const seed = prepared.inputs.experiment.seed;
     auto trials = costs_of(prepared, views);
-    if (prepared.routes == k_blind_routes && !prepared.earlier)
-        prepared.routes = plan_routes(policy_named(prepared.experiment.strategy.policy), trials, prepared.shards, seed);
-    bool const extends = prepared.earlier && prepared.earlier->extends && balances(prepared.experiment);
+    if (prepared.plan.routes == k_blind_routes && !prepared.inputs.earlier)
+        prepared.plan.routes =
+            plan_routes(policy_named(prepared.inputs.experiment.strategy.policy), trials, prepared.plan.shards, seed);
+    bool const extends = prepared.inputs.earlier && prepared.inputs.earlier->extends && balances(prepared.inputs.experiment);
     if (extends) extend_routes(prepared, trials, begun);
-    trials = with_routes(trials, prepared.routes, prepared.shards, seed);
+    trials = with_routes(trials, prepared.plan.routes, prepared.plan.shards, seed);
     for (auto const& each : begun)
         if (each.trial.index() < trials.size()) trials[each.trial.index()].route = each.route;
     auto const number = number_in_flight(prepared, views, trials);
-    prepared.admits = number.trials;
-    if (strategy_traits(prepared.experiment.strategy.name).training == Training::hopping)
-        prepared.routes_and_number = text_of(prepared.routes, trials) + text_of(number, trials.size(), prepared.holders());
-    return {prepared.routes, number.trials};
+    prepared.plan.admits = number.trials;
+    if (strategy_traits(prepared.inputs.experiment.strategy.name).training == Training::hopping)
+        prepared.notes.routes_and_number =
+            text_of(prepared.plan.routes, trials) + text_of(number, trials.size(), prepared.holders());
+    return {prepared.plan.routes, number.trials};
 }
 
 }  // namespace
 
 void plan_trials(PreparedRun& prepared, DirectorOptions& options) {
-    prepared.routes = prepared.earlier                ? prepared.earlier->facts.routes
-                      : balances(prepared.experiment) ? k_blind_routes
-                                                      : RoutePlan{};
+    prepared.plan.routes = prepared.inputs.earlier                ? prepared.inputs.earlier->facts.routes
+                           : balances(prepared.inputs.experiment) ? k_blind_routes
+                                                                  : RoutePlan{};
     // Decisions must not depend on the trainers.
-    prepared.admits = prepared.experiment.search.in_flight.value_or(2 * prepared.shards);
-    options.routes = prepared.routes;
-    options.in_flight = prepared.admits;
+    prepared.plan.admits = prepared.inputs.experiment.search.in_flight.value_or(2 * prepared.plan.shards);
+    options.routes = prepared.plan.routes;
+    options.in_flight = prepared.plan.admits;
     options.begun = begun_trials(prepared);
     options.plan = [&prepared, begun = options.begun](std::vector<TrialView> const& trials) {
         return plan_known_trials(prepared, trials, begun);
@@ -148,16 +151,17 @@ void plan_trials(PreparedRun& prepared, DirectorOptions& options) {
 }
 
 std::int64_t trials_at_once(PreparedRun const& prepared) {
-    auto const& search = prepared.experiment.search;
-    if (!prepared.decides || !search.deterministic) return prepared.in_flight;
-    auto const awaited = static_cast<std::int64_t>(std::ceil(search.lookahead * static_cast<double>(prepared.in_flight)));
-    return std::min<std::int64_t>(prepared.plan.trials, prepared.in_flight + awaited);
+    auto const& search = prepared.inputs.experiment.search;
+    if (!prepared.plan.decides || !search.deterministic) return prepared.plan.in_flight;
+    auto const awaited =
+        static_cast<std::int64_t>(std::ceil(search.lookahead * static_cast<double>(prepared.plan.in_flight)));
+    return std::min<std::int64_t>(prepared.plan.search.trials, prepared.plan.in_flight + awaited);
 }
 
 std::vector<TrialCost> costs_of(PreparedRun const& prepared, std::vector<TrialView> const& trials) {
-    bool const folds = prepared.experiment.search.folds > 1;  // then the shards held out validate
-    double const rows = folds ? 0 : static_cast<double>(prepared.manifest.rows(Split::valid));
-    double const units = rows * prepared.shard_files() / static_cast<double>(prepared.schema.train_rows);
+    bool const folds = prepared.inputs.experiment.search.folds > 1;  // then the shards held out validate
+    double const rows = folds ? 0 : static_cast<double>(prepared.inputs.manifest.rows(Split::valid));
+    double const units = rows * prepared.shard_files() / static_cast<double>(prepared.inputs.schema.train_rows);
     std::vector<TrialCost> out;
     out.reserve(trials.size());
     for (auto const& trial : trials)

@@ -15,6 +15,7 @@
 #include "comm/peers.hpp"
 #include "comm/world.hpp"
 #include "core/clock.hpp"
+#include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
 #include "core/signals.hpp"
@@ -30,6 +31,7 @@
 #include "job/print_result.hpp"
 #include "job/recorder.hpp"
 #include "job/run_end.hpp"
+#include "job/run_meter.hpp"
 #include "job/run_options.hpp"
 #include "job/run_owners.hpp"
 #include "job/storage.hpp"
@@ -67,25 +69,30 @@ public:
           options_(std::move(options)),
           courier_(courier),
           started_s_(started_s),
-          earlier_s_(prepared.earlier ? prepared.earlier->journal.seconds : 0),
-          incarnation_(prepared.earlier ? prepared.earlier->journal.incarnation + 1 : 1),
+          earlier_s_(prepared.inputs.earlier ? prepared.inputs.earlier->journal.seconds : 0),
+          incarnation_(prepared.inputs.earlier ? prepared.inputs.earlier->journal.incarnation + 1 : 1),
           moves_(prepared),
+          meter_(prepared.inputs.experiment, prepared.shard_files()),
           make_pages_(make_pages) {}
 
-    // One attempt. Returns the exit code; nothing if trainers or a state were lost. Then the living trainers own the shards
-    // of the lost ones, and wait for laps.
+    // One attempt. Returns the exit code; nothing if the job goes on. Then the living trainers own the shards of the lost
+    // ones, and wait for laps.
     std::optional<int> attempt();
     void go_on();
-    void call_trainers() { hellos_ = call_living_trainers(prepared_, courier_, incarnation_); }
+    std::optional<Setback> call_trainers();
     void plan_by_speed();  // after the first roll call; may call the roll again
 
 private:
-    int work(Attempt& job);
+    std::variant<int, AttemptEnd> work(Attempt& job);
+    int finish(Attempt& job, Summary const& so_far, std::optional<Metrics> const& test, Json const& errors);
+    void before_the_next(Attempt& job, AttemptEnd const& end);
     void change_owners(Attempt& job, OwnersMove const& move);
-    void bury(Attempt& job, TrainerLost const& lost);
-    void note_damage(StateDamaged const& damaged);
+    void endure(Attempt& job, Setback const& setback);
+    void bury(Attempt& job, LostTrainer const& lost);
+    void note_damage(DamagedState const& damaged);
     void regroup(Attempt& job);
-    void pause(Attempt& job);
+    std::optional<Setback> call_trainers_again();
+    std::optional<Setback> pause(Attempt& job);
     void tell(Attempt& job, std::exception const& error);
     RunEnd end(RunEnd end, std::string const& failure = "") const;
     void tell_people(Summary const& summary);
@@ -99,41 +106,42 @@ private:
     int incarnation_;
     int damages_ = 0;
     OwnerMoves moves_;
+    RunMeter meter_;
     std::map<Rank, Hello> hellos_;
     MakeLivePages const& make_pages_;
     std::unique_ptr<LivePages> pages_;  // from the first attempt on, which makes the run directory
 };
 
 void Rank0::plan_by_speed() {
-    auto better = moves_.after_roll_call(hellos_);
+    std::vector<double> speed(static_cast<std::size_t>(prepared_.fleet.trainers));
+    for (auto const& [rank, hello] : hellos_) speed[trainer_of(rank).index()] = hello.speed;
+    auto better = moves_.after_roll_call(std::move(speed));
     if (!better) return;
-    prepared_.owners = std::move(better->table);
+    prepared_.fleet.owners = std::move(better->table);
     if (!options_.quiet)
-        log_info(
-            fmt::format("the trainers' speeds are {}: shards are dealt out by speed", speeds_text(prepared_.owners.speed)));
-    call_trainers();
+        log_info(fmt::format("the trainers' speeds are {}: shards are dealt out by speed",
+                             speeds_text(prepared_.fleet.owners.speed)));
+    refuse(call_trainers());
+}
+
+std::optional<Setback> Rank0::call_trainers() {
+    auto roll = call_living_trainers(prepared_, courier_, incarnation_);
+    if (auto* setback = std::get_if<Setback>(&roll)) return std::move(*setback);
+    hellos_ = std::get<std::map<Rank, Hello>>(std::move(roll));
+    return std::nullopt;
 }
 
 std::optional<int> Rank0::attempt() {
-    Attempt job(prepared_, courier_, options_, moves_,
-                [&](RunView view) { pages_->show(std::move(view), job.recorder().journal()); });
-    if (!pages_) pages_ = make_pages_(job.directory().path(), prepared_.experiment.run.report_every_s);
+    Attempt job(prepared_, courier_, options_,
+                {moves_, meter_, [&](RunView view) { pages_->show(std::move(view), job.recorder().journal()); }});
+    if (!pages_) pages_ = make_pages_(prepared_.inputs.experiment.run.dir, prepared_.inputs.experiment.run.report_every_s);
     // If the bits do not depend on the number of trainers, the job can continue with fewer trainers. Members of a group wait
     // for each other in the middle of units, so a job with groups ends and is resumed.
-    if (!trains_together(prepared_.experiment.strategy)) courier_.peers().survive_losses();
+    if (!trains_together(prepared_.inputs.experiment.strategy)) courier_.peers().survive_losses();
     try {
-        try {
-            return work(job);
-        } catch (TrainerLost const& lost) {
-            bury(job, lost);
-        } catch (StateDamaged const& damaged) {
-            note_damage(damaged);
-        } catch (TrialGoesBack const& back) {
-            log_warning(back.what());
-        } catch (OwnersMove const& move) {
-            moves_.moves(monotonic_s());
-            change_owners(job, move);
-        }
+        auto const result = work(job);
+        if (auto const* exit_code = std::get_if<int>(&result)) return *exit_code;
+        before_the_next(job, std::get<AttemptEnd>(result));
         regroup(job);
         return std::nullopt;
     } catch (std::exception const& error) {
@@ -142,25 +150,39 @@ std::optional<int> Rank0::attempt() {
     }
 }
 
+void Rank0::before_the_next(Attempt& job, AttemptEnd const& end) {
+    if (auto const* setback = std::get_if<Setback>(&end)) endure(job, *setback);
+    if (auto const* back = std::get_if<TrialGoesBack>(&end)) log_warning(back->why);
+    if (auto const* move = std::get_if<OwnersMove>(&end)) {
+        moves_.moves(monotonic_s());
+        change_owners(job, *move);
+    }
+}
+
+void Rank0::endure(Attempt& job, Setback const& setback) {
+    if (auto const* lost = std::get_if<LostTrainer>(&setback)) bury(job, *lost);
+    if (auto const* damaged = std::get_if<DamagedState>(&setback)) note_damage(*damaged);
+}
+
 void Rank0::change_owners(Attempt& job, OwnersMove const& move) {
-    log_info(move.what());
-    job.recorder().owners_moved({move.better.table.speed, move.what(), unix_s()});
-    prepared_.owners = move.better.table;
+    log_info(move.why);
+    job.recorder().owners_moved({move.better.table.speed, move.why, unix_s()});
+    prepared_.fleet.owners = move.better.table;
 }
 
 // The heirs of whole shards would have twice the work of the others, until a lap has ended.
-void Rank0::bury(Attempt& job, TrainerLost const& lost) {
+void Rank0::bury(Attempt& job, LostTrainer const& lost) {
     job.bury(lost);
     if (auto const move = moves_.after_loss()) change_owners(job, *move);
 }
 
 // A damaged state does not end its trial: the trial goes back to its last checkpoint.
-void Rank0::note_damage(StateDamaged const& damaged) {
+void Rank0::note_damage(DamagedState const& damaged) {
     if (++damages_ > k_most_damages)
         throw CommError(fmt::format(
             "{}; this is damaged state {} of this job, so the job ends; continue with --resume, without those hosts",
-            damaged.what(), damages_));
-    log_warning(fmt::format("{}; the trial goes back to its last checkpoint", damaged.what()));
+            damaged.why, damages_));
+    log_warning(fmt::format("{}; the trial goes back to its last checkpoint", damaged.why));
 }
 
 // Until all living trainers have left their units and answered the roll call with the new owner table. More may be lost
@@ -168,17 +190,22 @@ void Rank0::note_damage(StateDamaged const& damaged) {
 void Rank0::regroup(Attempt& job) {
     ++incarnation_;
     while (true) {
-        try {
-            job.leave_off();
+        auto setback = job.leave_off();
+        if (!setback) {
             require_same_files(prepared_);
-            return call_trainers();
-        } catch (TrainerLost const& lost) {
-            bury(job, lost);
-        } catch (StateDamaged const& damaged) {
-            note_damage(damaged);
-        } catch (ConfigError const& error) {
-            throw CommError(error.what());  // the job began well
+            setback = call_trainers_again();
         }
+        if (!setback) return;
+        endure(job, *setback);
+    }
+}
+
+// The job began well: a complaint of the trainers is no bad input any more.
+std::optional<Setback> Rank0::call_trainers_again() {
+    try {
+        return call_trainers();
+    } catch (ConfigError const& error) {
+        throw CommError(error.what());
     }
 }
 
@@ -188,18 +215,25 @@ void Rank0::go_on() {
     prepare_to_go_on(prepared_);
 }
 
-int Rank0::work(Attempt& job) {
-    job.run();
+std::variant<int, AttemptEnd> Rank0::work(Attempt& job) {
+    auto end = job.run();
+    if (!std::holds_alternative<TrialsEnded>(end) && !std::holds_alternative<SignalCame>(end)) return end;
     // The best model is fetched before the trainers leave. Their numbers for the summary come with their goodbye.
+    auto const so_far = job.recorder().summarise({}, prepared_.trials());
+    auto& best = job.best();
+    if (prepared_.inputs.experiment.run.keep_best == KeepBest::trial) best.write_each(so_far);
+    auto const test = best.test(so_far);
+    best.write(so_far, test);
+    auto const errors = best.analyse(so_far);  // last: nobody loses a model by it
+    if (job.end() && !std::holds_alternative<SignalCame>(*job.end())) return *job.end();
+    if (signal_caught() != 0)
+        if (auto setback = pause(job)) return AttemptEnd(std::move(*setback));
+    return finish(job, so_far, test, errors);
+}
+
+int Rank0::finish(Attempt& job, Summary const& so_far, std::optional<Metrics> const& test, Json const& errors) {
     auto const& trials = prepared_.trials();
-    auto const so_far = job.recorder().summarise({}, trials);
-    // The best of each trial comes first, because rank 0 takes no news of files while it fetches the best of all.
-    if (prepared_.experiment.run.keep_best == KeepBest::trial) job.write_best_of_trials(so_far);
-    auto const test = job.test_best(so_far);
-    job.write_best(so_far, test);
-    auto const errors = job.analyse_best(so_far);  // last: nobody loses a model by it
-    if (signal_caught() != 0) pause(job);
-    auto totals = end_of(end_job(courier_, 0, prepared_.experiment.run.deadline_s));
+    auto totals = end_of(end_job(courier_, 0, prepared_.inputs.experiment.run.deadline_s));
     totals.test = test;
     if (auto const* error = errors.find("standard_error"); error != nullptr && error->is_number())
         totals.standard_error = error->number();
@@ -207,10 +241,10 @@ int Rank0::work(Attempt& job) {
     auto const summary = job.recorder().finish(end(std::move(totals), failure), trials);
     if (summary.status == RunStatus::failed) log_error(failure);
     if (summary.status == RunStatus::finished) {
-        remove_checkpoints(job.directory().path());
+        remove_checkpoints(prepared_.inputs.experiment.run.dir);
         job.recorder().complete(summary);
     }
-    print_result(summary, prepared_.manifest.task, job.directory().path());
+    print_result(summary, prepared_.inputs.manifest.task, prepared_.inputs.experiment.run.dir);
     tell_people(summary);
     say_farewell(courier_);
     return summary.status == RunStatus::finished ? 0
@@ -218,24 +252,25 @@ int Rank0::work(Attempt& job) {
                                                  : k_exit_resumable;
 }
 
-void Rank0::pause(Attempt& job) {
+std::optional<Setback> Rank0::pause(Attempt& job) {
     auto const& trials = prepared_.trials();
     // mpirun kills all ranks one second after it passes a signal on. The summary must be written by then.
     job.recorder().write_summary_so_far(end({}), trials);
-    if (job.pause()) return;
+    auto answers = job.pause();
+    if (answers.all || answers.setback) return std::move(answers.setback);
     tell_people(job.recorder().finish(end({}), trials));
     throw CommError(fmt::format(
         "signal {}: not all trainers finished their batch and saved their states within {:.0f} s (training since "
         "their last checkpoints is lost); run.grace_s sets this limit",
-        signal_caught(), prepared_.experiment.run.grace_s));
+        signal_caught(), prepared_.inputs.experiment.run.grace_s));
 }
 
 // Everything else has been written. Beyond 30 s, other ranks would not wait in MPI_Finalize: so it comes before the
 // farewell.
 void Rank0::tell_people(Summary const& summary) {
-    auto const page = std::filesystem::path(prepared_.experiment.run.dir) / "report.html";
+    auto const page = std::filesystem::path(prepared_.inputs.experiment.run.dir) / "report.html";
     if (pages_->finish(name_of(summary.status))) fmt::print("report: {}\n", page.string());
-    run_on_end(prepared_.experiment.run, summary);
+    run_on_end(prepared_.inputs.experiment.run, summary);
 }
 
 void Rank0::tell(Attempt& job, std::exception const& error) {
@@ -249,15 +284,15 @@ void Rank0::tell(Attempt& job, std::exception const& error) {
         log_error(fmt::format("the run directory is incomplete: {}", second.what()));  // only the first error counts
         Summary none;
         none.status = RunStatus::failed;
-        run_on_end(prepared_.experiment.run, none);
+        run_on_end(prepared_.inputs.experiment.run, none);
     }
 }
 
 void Rank0::measure_trials(RunEnd& end) const {
     auto const asked = measure_names();
-    auto const& pareto = prepared_.experiment.search.pareto;
+    auto const& pareto = prepared_.inputs.experiment.search.pareto;
     if (std::ranges::find_first_of(pareto, asked) == pareto.end()) return;
-    for (auto const& trial : prepared_.trials()) end.measures[trial.id] = prepared_.context.measure(trial.assignment);
+    for (auto const& trial : prepared_.trials()) end.measures[trial.id] = prepared_.inputs.context.measure(trial.assignment);
 }
 
 RunEnd Rank0::end(RunEnd end, std::string const& failure) const {
@@ -267,10 +302,10 @@ RunEnd Rank0::end(RunEnd end, std::string const& failure) const {
                                    : failure;
     end.status = interrupted ? RunStatus::interrupted : failure.empty() ? RunStatus::finished : RunStatus::failed;
     end.wall_s = earlier_s_ + monotonic_s() - started_s_;
-    end.setup_s = prepared_.training_since_s.value_or(monotonic_s()) - started_s_;
-    end.synthetic = prepared_.synthetic;
+    end.setup_s = meter_.started_s().value_or(monotonic_s()) - started_s_;
+    end.synthetic = prepared_.inputs.synthetic;
     if (!interrupted) measure_trials(end);  // after a signal, time is short
-    end.weight_bytes = static_cast<std::int64_t>(prepared_.weight_bytes);
+    end.weight_bytes = static_cast<std::int64_t>(prepared_.plan.weight_bytes);
     return end;
 }
 
@@ -278,26 +313,26 @@ RunEnd Rank0::end(RunEnd end, std::string const& failure) const {
 
 int run_job(World& world, PreparedRun prepared, RunOptions const& options, double started_s,
             MakeLivePages const& make_pages) {
-    Courier courier(world, {.deadline_s = prepared.experiment.run.deadline_s});
+    Courier courier(world, {.deadline_s = prepared.inputs.experiment.run.deadline_s});
     auto const largest = largest_trial(prepared);
-    prepared.state_bytes = largest.state;
-    prepared.weight_bytes = largest.weights;
-    if (auto missing = missing_space(prepared, storage_of(prepared, largest)); !prepared.earlier && !missing.empty())
-        prepared.notes.push_back(std::move(missing));
-    if (!prepared.earlier) prepared.run_id = new_run_id();
+    prepared.plan.state_bytes = largest.state;
+    prepared.plan.weight_bytes = largest.weights;
+    if (auto missing = missing_space(prepared, storage_of(prepared, largest)); !prepared.inputs.earlier && !missing.empty())
+        prepared.notes.warnings.push_back(std::move(missing));
+    if (!prepared.inputs.earlier) prepared.inputs.run_id = new_run_id();
     if (!options.quiet)
-        for (auto const& note : prepared.notes) log_warning(note);
+        for (auto const& note : prepared.notes.warnings) log_warning(note);
     Rank0 rank0(prepared, options, courier, started_s, make_pages);
     try {
-        rank0.call_trainers();
+        refuse(rank0.call_trainers());
         rank0.plan_by_speed();
     } catch (ConfigError const& error) {
         std::fprintf(stderr, "%s\n", printable(error.what()).c_str());
-        end_job(courier, k_exit_bad_input, prepared.experiment.run.deadline_s);
+        end_job(courier, k_exit_bad_input, prepared.inputs.experiment.run.deadline_s);
         say_farewell(courier);
         return k_exit_bad_input;
     }
-    for (auto const& fact : {prepared.known_trials, prepared.routes_and_number})
+    for (auto const& fact : {prepared.notes.known_trials, prepared.notes.routes_and_number})
         if (!options.quiet && !fact.empty()) log_info(fact);
     while (true) {
         if (auto const exit_code = rank0.attempt()) return *exit_code;

@@ -109,7 +109,7 @@ void Recorder::decided(Decision const& decision) {
     decisions_.erase(next);
 }
 
-void Recorder::saved(LapSink::Saved const& saved) {
+void Recorder::saved(SavedState const& saved) {
     if (!saved.file.empty()) journal_->checkpoint(saved);
     shelf_.saved(saved);
 }

@@ -17,7 +17,6 @@
 #include <string>
 #include <vector>
 
-#include "core/durable_file.hpp"
 #include "core/ids.hpp"
 #include "experiment/config.hpp"
 #include "rundir/checkpoint_shelf.hpp"
@@ -33,6 +32,7 @@ class MetricsFile;
 class TraceWriter;
 class TrialEvents;
 struct BestSoFar;
+struct FileIdentity;
 struct RunEnd;
 struct Summary;
 struct TrialView;
@@ -55,9 +55,9 @@ public:
     void lives(TrialId trial);  // an order resumes a trial that had ended
     double seconds_of(TrialId trial) const { return tally_.of(trial).train_s + tally_.of(trial).valid_s; }
     void trial_ended(TrialView const& trial);
-    void trainer_lost(TrainerLoss loss);      // the job goes on without it
-    void owners_moved(OwnersMoved moved);     // the job goes on with other owners
-    void saved(LapSink::Saved const& saved);  // older files of that trial are deleted once the journal's line is durable
+    void trainer_lost(TrainerLoss loss);   // the job goes on without it
+    void owners_moved(OwnersMoved moved);  // the job goes on with other owners
+    void saved(SavedState const& saved);   // older files of that trial are deleted once the journal's line is durable
     CheckpointShelf& shelf() { return shelf_; }
     CheckpointShelf const& shelf() const { return shelf_; }
     // trial: the director's view after it took the record. An end of the trial is journalled too. Returns the metrics.

@@ -7,6 +7,12 @@
 
 namespace hopscotch {
 
+bool RunMeter::start(double now_s) {
+    if (started_s_) return false;
+    started_s_ = now_s;
+    return true;
+}
+
 void RunMeter::begin(std::vector<TrialView> const& trials, std::map<TrialId, double> const& units) {
     for (auto const& trial : trials) before_[trial.id] = trial.epochs_done - trial.first_epoch;
     for (auto const& [trial, count] : units) before_[trial] += count / shards_;

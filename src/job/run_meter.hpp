@@ -3,6 +3,7 @@
 // taken so far (schedule/unit_times.hpp). Trials that differ tenfold would make a count of units lie.
 #pragma once
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "schedule/trial_view.hpp"
@@ -15,6 +16,10 @@ struct Experiment;
 class RunMeter {
 public:
     RunMeter(Experiment const& experiment, int shards) : experiment_(experiment), shards_(shards) {}
+
+    // The first laps of an attempt are about to be released. True in the job's first attempt.
+    bool start(double now_s);
+    std::optional<double> started_s() const { return started_s_; }  // monotonic; none: no attempt has begun
 
     // What the trials have now is of earlier jobs: their laps, and of a lap that goes on, units.
     void begin(std::vector<TrialView> const& trials, std::map<TrialId, double> const& units);
@@ -33,6 +38,7 @@ private:
     double unit_s(TrialView const& trial);
 
     Experiment const& experiment_;
+    std::optional<double> started_s_;
     int shards_;
     UnitTimes times_;
     std::size_t laps_ = 0;  // learnt from

@@ -22,23 +22,24 @@ namespace {
 // Replicas may take a quarter of the memory that is free on rank 0's host, which stands for all, with all trainers on it.
 // Rows that are read from files take none.
 bool replicas_fit(PreparedRun const& prepared, OwnerTable const& owners) {
-    if (prepared.experiment.data.cache != Cache::all) return true;
+    if (prepared.inputs.experiment.data.cache != Cache::all) return true;
     std::int64_t rows = 0;
     for (std::size_t s = 0; s < owners.shares.size(); ++s)
-        rows += std::max<std::int64_t>(0, std::ssize(owners.shares[s]) - 1) * prepared.manifest.train[s].rows;
-    return static_cast<std::uint64_t>(rows) * stored_row_bytes(prepared.manifest) <= free_memory_bytes() / 4;
+        rows += std::max<std::int64_t>(0, std::ssize(owners.shares[s]) - 1) * prepared.inputs.manifest.train[s].rows;
+    return static_cast<std::uint64_t>(rows) * stored_row_bytes(prepared.inputs.manifest) <= free_memory_bytes() / 4;
 }
 
 }  // namespace
 
 OwnersRequest owners_request(PreparedRun const& prepared, std::vector<double> const& speed) {
-    auto const& strategy = prepared.experiment.strategy;
+    auto const& strategy = prepared.inputs.experiment.strategy;
     OwnersRequest out;
-    out.shards = prepared.shards;
+    out.shards = prepared.plan.shards;
     out.trials = prepared.director ? std::ssize(prepared.trials()) : 1;
     out.by = owners_by(prepared);
     out.speed = speed;
-    if (speed.empty()) out.speed.assign(static_cast<std::size_t>(trainers_with_data(strategy, prepared.trainers)), 1.0);
+    if (speed.empty())
+        out.speed.assign(static_cast<std::size_t>(trainers_with_data(strategy, prepared.fleet.trainers)), 1.0);
     if (out.by == OwnersBy::shares && !replicas_fit(prepared, plan_owners(out))) out.by = OwnersBy::whole;
     return out;
 }
@@ -56,22 +57,23 @@ std::string speeds_text(std::vector<double> const& speed) {
 OwnerTable owners_of_run(PreparedRun const& prepared, std::span<TrialCost const> trials, std::vector<double> const& speed) {
     auto request = owners_request(prepared, speed);
     if (!trials.empty()) request.trials = std::ssize(trials);
-    return choose_owners(policy_named(prepared.experiment.strategy.policy), trials, request);
+    return choose_owners(policy_named(prepared.inputs.experiment.strategy.policy), trials, request);
 }
 
 // Few trials are dealt other owners than many (make_owners).
 void keep_owners(PreparedRun& prepared) {
-    auto const& facts = prepared.earlier->facts;
-    auto const& strategy = prepared.experiment.strategy.name;
-    if (facts.extended.empty() || strategy_traits(strategy).bits != Bits::same_trainers || !prepared.owners.owner.empty())
+    auto const& facts = prepared.inputs.earlier->facts;
+    auto const& strategy = prepared.inputs.experiment.strategy.name;
+    if (facts.extended.empty() || strategy_traits(strategy).bits != Bits::same_trainers ||
+        !prepared.fleet.owners.owner.empty())
         return;
-    prepared.owners = owners_of_run(prepared, {});
-    if (prepared.earlier->extends && prepared.owners.owner != facts.owners.owner)
-        prepared.other_bits = fmt::format(
+    prepared.fleet.owners = owners_of_run(prepared, {});
+    if (prepared.inputs.earlier->extends && prepared.fleet.owners.owner != facts.owners.owner)
+        prepared.notes.other_bits = fmt::format(
             "a new run of {} trials would give the shards to other trainers (this run keeps its own), and {} would end with "
             "other states",
             prepared.trials().size(), strategy);
-    prepared.owners.owner = facts.owners.owner;
+    prepared.fleet.owners.owner = facts.owners.owner;
 }
 
 }  // namespace hopscotch

@@ -53,7 +53,7 @@ void UsableFiles::drop_wrong(StateChain const& chain) {
         }
 }
 
-LapSink::Saved const* UsableFiles::furthest(TrialId trial, int last_epoch) {
+SavedState const* UsableFiles::furthest(TrialId trial, int last_epoch) {
     auto const found = files_.find(trial);
     if (found == files_.end()) return nullptr;
     for (auto& file : found->second)
@@ -61,7 +61,7 @@ LapSink::Saved const* UsableFiles::furthest(TrialId trial, int last_epoch) {
     return nullptr;
 }
 
-LapSink::Saved const* UsableFiles::after(TrialId trial, int epoch) {
+SavedState const* UsableFiles::after(TrialId trial, int epoch) {
     auto const found = files_.find(trial);
     if (found == files_.end()) return nullptr;
     for (auto& file : found->second)
@@ -69,8 +69,8 @@ LapSink::Saved const* UsableFiles::after(TrialId trial, int epoch) {
     return nullptr;
 }
 
-std::vector<LapSink::Saved> UsableFiles::bad() const {
-    std::vector<LapSink::Saved> out;
+std::vector<SavedState> UsableFiles::bad() const {
+    std::vector<SavedState> out;
     for (auto const& [trial, files] : files_)
         for (auto const& file : files)
             if (file.condition == Condition::bad) out.push_back(file.saved);
@@ -90,7 +90,7 @@ bool UsableFiles::is_good(File& file) {
     return file.condition == Condition::good;
 }
 
-void UsableFiles::check(LapSink::Saved const& saved) {
+void UsableFiles::check(SavedState const& saved) {
     CheckpointFile const file(directory_ / saved.file, most_bytes_);
     file.verify();
     if (file.about().run_id != run_id_ || file.about().record.trial != saved.trial)

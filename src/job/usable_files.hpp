@@ -31,20 +31,20 @@ public:
 
     // The file with the furthest place in these laps, and the file with the state after that lap. Null: no undamaged file.
     // The pointers stay valid. A damaged file is named in the log, once.
-    LapSink::Saved const* furthest(TrialId trial, int last_epoch);
-    LapSink::Saved const* after(TrialId trial, int epoch);
+    SavedState const* furthest(TrialId trial, int last_epoch);
+    SavedState const* after(TrialId trial, int epoch);
 
     // The files that no trial can use, as far as they have been looked at.
-    std::vector<LapSink::Saved> bad() const;
+    std::vector<SavedState> bad() const;
 
 private:
     enum class Condition { unknown, good, bad };
     struct File {
-        LapSink::Saved saved;
+        SavedState saved;
         Condition condition = Condition::unknown;
     };
     bool is_good(File& file);
-    void check(LapSink::Saved const& saved);
+    void check(SavedState const& saved);
     void say_how_far(std::uintmax_t checked_bytes);
 
     std::filesystem::path directory_;

@@ -80,7 +80,7 @@ std::string facts_table(RunResults const& data) {
         for (auto const& lap : data.run.journal.laps)
             if (lap.trial == best->id && lap.epoch == best->best->epoch && lap.outcome == Outcome::finished)
                 out += fact(fmt::format("state of trial {} after epoch {}", lap.trial.value, lap.epoch),
-                            to_hex(lap.state_hash));
+                            to_hex(lap.state.hash));
     return "<div class=\"scroll\"><table class=\"facts\"><tbody>" + out + "</tbody></table></div>";
 }
 

@@ -100,7 +100,7 @@ std::string checkpoint_name(Checkpoint const& checkpoint, int incarnation) {
                        place.step, place.batch, incarnation);
 }
 
-bool is_checkpoint_name(std::string_view name, LapSink::Saved const& saved) {
+bool is_checkpoint_name(std::string_view name, SavedState const& saved) {
     Checkpoint about;
     about.place = {saved.epoch, saved.step, saved.batch};
     about.record.trial = saved.trial;

@@ -5,7 +5,7 @@
 
 namespace hopscotch {
 
-LapSink::Saved const* file_after(std::vector<LapSink::Saved> const& files, int epoch) {
+SavedState const* file_after(std::vector<SavedState> const& files, int epoch) {
     auto const file = std::ranges::find(files, start_of_epoch(epoch + 1), place_of);
     return file == files.end() ? nullptr : &*file;
 }
@@ -42,7 +42,7 @@ void CheckpointShelf::sent(Lap const& lap) {
         begun_again_.insert({lap.trial, lap.epoch});
 }
 
-void CheckpointShelf::saved(LapSink::Saved const& saved) {
+void CheckpointShelf::saved(SavedState const& saved) {
     if (saved.file.empty()) {
         facts_.at_risk.insert(saved.trial);
         return;
@@ -58,7 +58,7 @@ void CheckpointShelf::saved(LapSink::Saved const& saved) {
     look_again_at_sources_of(saved.trial);
 }
 
-void CheckpointShelf::distrust(std::vector<LapSink::Saved> const& damaged) {
+void CheckpointShelf::distrust(std::vector<SavedState> const& damaged) {
     for (auto const& file : damaged) {
         damaged_.insert(file.file);
         look_again(file.trial);
@@ -83,7 +83,7 @@ void CheckpointShelf::trial_ended(TrialId trial, AfterEnd after) {
 }
 
 // The end of a lap may be saved for two reasons, in one file.
-void CheckpointShelf::add(LapSink::Saved const& saved) {
+void CheckpointShelf::add(SavedState const& saved) {
     auto& files = files_[saved.trial];
     std::erase_if(files, [&](auto const& before) { return before.file == saved.file; });
     damaged_.erase(saved.file);
@@ -98,7 +98,7 @@ void CheckpointShelf::let_go(LapId lap) {
     surplus_.insert(lap.trial);
 }
 
-LapSink::Saved const* CheckpointShelf::file_after(TrialId trial, int epoch) const {
+SavedState const* CheckpointShelf::file_after(TrialId trial, int epoch) const {
     auto const found = files_.find(trial);
     if (found == files_.end()) return nullptr;
     auto const is_it = [&](auto const& file) { return place_of(file) == start_of_epoch(epoch + 1) && is_usable(file); };
@@ -115,11 +115,11 @@ std::optional<int> CheckpointShelf::newest_boundary(TrialId trial) const {
     return out;
 }
 
-bool CheckpointShelf::is_usable(LapSink::Saved const& file) const {
+bool CheckpointShelf::is_usable(SavedState const& file) const {
     return !damaged_.contains(file.file) && chain_.may_be(file);
 }
 
-bool CheckpointShelf::begins_a_lap(LapSink::Saved const& file) const {
+bool CheckpointShelf::begins_a_lap(SavedState const& file) const {
     auto const begun = begun_with_.find(file.trial);
     return begun != begun_with_.end() && begun->second == file.file;
 }
@@ -138,7 +138,7 @@ bool CheckpointShelf::is_wanted_by_clones(LapId lap) const {
     });
 }
 
-bool CheckpointShelf::is_needed(LapSink::Saved const& file, std::optional<int> best_epoch) const {
+bool CheckpointShelf::is_needed(SavedState const& file, std::optional<int> best_epoch) const {
     if (begins_a_lap(file) || (last_end_ && last_end_->file == file.file)) return true;
     if (place_of(file) != start_of_epoch(file.epoch) || damaged_.contains(file.file)) return false;
     return best_epoch == file.epoch - 1 || is_wanted_by_clones({file.trial, file.epoch - 1});

@@ -20,10 +20,10 @@
 namespace hopscotch {
 
 // How far its trial has come in a file.
-inline auto place_of(LapSink::Saved const& file) { return std::tuple(file.epoch, file.step, file.batch); }
+inline auto place_of(SavedState const& file) { return std::tuple(file.epoch, file.step, file.batch); }
 inline auto start_of_epoch(int epoch) { return std::tuple(epoch, 0, std::int64_t{0}); }
 // Of a trial's files the one with its state after that epoch; null: there is none.
-LapSink::Saved const* file_after(std::vector<LapSink::Saved> const& files, int epoch);
+SavedState const* file_after(std::vector<SavedState> const& files, int epoch);
 
 // The names of the files in that run directory, as the journal has them.
 std::set<std::string> checkpoints_in(std::filesystem::path const& run_dir);
@@ -45,9 +45,9 @@ public:
     // A lap that this job sends out. The state that the lap begins with (lap.from, or lap.clone_of where that is empty)
     // stays until this job has saved a later state of the trial, even if earlier jobs left later files.
     void sent(Lap const& lap);
-    void saved(LapSink::Saved const& saved);  // without a file: the trial's newest state is at risk
+    void saved(SavedState const& saved);  // without a file: the trial's newest state is at risk
     // Files that this job found damaged. They are no states, and they go before any file that can be used.
-    void distrust(std::vector<LapSink::Saved> const& damaged);
+    void distrust(std::vector<SavedState> const& damaged);
     void let_go(LapId lap);  // Director::take_releases
     // Ordered clones will begin with the ends of these laps: the files stay.
     void hold(std::set<LapId> sources);
@@ -57,8 +57,8 @@ public:
     void trial_lives(TrialId trial) { ended_.erase(trial); }
     void look_again(TrialId trial) { surplus_.insert(trial); }  // it may have files that nobody needs any more
 
-    LapSink::Saved const* file_after(TrialId trial, int epoch) const;  // null: no file has the state of that place
-    std::optional<int> newest_boundary(TrialId trial) const;           // the newest epoch whose end a file holds
+    SavedState const* file_after(TrialId trial, int epoch) const;  // null: no file has the state of that place
+    std::optional<int> newest_boundary(TrialId trial) const;       // the newest epoch whose end a file holds
     bool at_risk(TrialId trial) const { return facts_.at_risk.contains(trial); }
     StateChain const& chain() const { return chain_; }
     CheckpointFacts const& facts() const { return facts_; }
@@ -70,11 +70,11 @@ public:
     void delete_surplus(BestEpoch const& best_epoch);
 
 private:
-    void add(LapSink::Saved const& saved);
-    bool is_usable(LapSink::Saved const& file) const;
-    bool begins_a_lap(LapSink::Saved const& file) const;
+    void add(SavedState const& saved);
+    bool is_usable(SavedState const& file) const;
+    bool begins_a_lap(SavedState const& file) const;
     bool is_wanted_by_clones(LapId lap) const;
-    bool is_needed(LapSink::Saved const& file, std::optional<int> best_epoch) const;
+    bool is_needed(SavedState const& file, std::optional<int> best_epoch) const;
     int newest_to_keep(TrialId trial, std::optional<int> best_epoch) const;
     void look_again_at_sources_of(TrialId clone);
 
@@ -82,9 +82,9 @@ private:
     Ends ends_;
     KeepEnd keep_end_;
     int keep_;
-    std::map<TrialId, std::vector<LapSink::Saved>> files_;  // that are there, by place
+    std::map<TrialId, std::vector<SavedState>> files_;  // that are there, by place
     std::set<std::string> damaged_;
-    std::optional<LapSink::Saved> last_end_;  // KeepEnd::last
+    std::optional<SavedState> last_end_;  // KeepEnd::last
     std::set<TrialId> surplus_;
     std::set<LapId> ordered_;                        // hold()
     std::set<LapId> let_go_;                         // ends of laps that no decision can ask for any more

@@ -20,16 +20,15 @@ TrialEnd trial_end_from_json(Json const& json) {
             count_in(json, "epochs")};
 }
 
-LapSink::Saved saved_from_json(Json const& json) {
-    LapSink::Saved const saved{TrialId(count_in(json, "trial")),
-                               count_in(json, "epoch"),
-                               count_in(json, "step"),
-                               integer_in(json, "batch", 0, INT64_MAX),
-                               json.at("file").string(),
-                               json.find("whole") == nullptr || json.at("whole").boolean(),
-                               0,
-                               hash_in(json, "state_hash"),
-                               hash_in(json, "begin_hash")};
+SavedState saved_from_json(Json const& json) {
+    SavedState const saved{.trial = TrialId(count_in(json, "trial")),
+                           .epoch = count_in(json, "epoch"),
+                           .step = count_in(json, "step"),
+                           .batch = integer_in(json, "batch", 0, INT64_MAX),
+                           .file = json.at("file").string(),
+                           .whole = json.find("whole") == nullptr || json.at("whole").boolean(),
+                           .state_hash = hash_in(json, "state_hash"),
+                           .begin_hash = hash_in(json, "begin_hash")};
     if (!is_checkpoint_name(saved.file, saved))  // it will be read, and deleted
         throw Error(fmt::format("'{}' is not the name of that checkpoint", saved.file));
     return saved;
@@ -39,7 +38,7 @@ LapRecord lap_done_from_json(Json const& json, Journal const& journal) {
     auto record = lap_record_from_json(json);
     if (!journal.assignments.contains(record.trial))
         throw Error(fmt::format("trial {} was not released before", record.trial.value));
-    if (record.home.value < 0 && record.valid_seconds > 0) throw Error("'home' is -1 (a trainer must have validated)");
+    if (record.home.value < 0 && record.valid.seconds > 0) throw Error("'home' is -1 (a trainer must have validated)");
     return record;
 }
 

@@ -61,12 +61,12 @@ struct Journal {
     std::map<TrialId, Assignment> assignments;  // of every trial that was released
     std::vector<Decision> decisions;            // of the search
     std::vector<TrialEnd> ended;
-    std::set<TrialId> alive;            // begun and not ended; interrupted ones are
-    std::size_t most_alive = 0;         // at one time
-    std::vector<Order> orders;          // that have not come with a lap
-    std::map<TrialId, int> retries;     // failures that were not the trial's own and did not end it
-    std::vector<LapSink::Saved> saved;  // files that may have been deleted since
-    std::vector<TraceMark> marks;       // for trace.json, in the order of the lines
+    std::set<TrialId> alive;         // begun and not ended; interrupted ones are
+    std::size_t most_alive = 0;      // at one time
+    std::vector<Order> orders;       // that have not come with a lap
+    std::map<TrialId, int> retries;  // failures that were not the trial's own and did not end it
+    std::vector<SavedState> saved;   // files that may have been deleted since
+    std::vector<TraceMark> marks;    // for trace.json, in the order of the lines
     std::vector<TrainerLoss> lost;
     std::vector<OwnersMoved> moved;
     int incarnation = 1;                            // number of jobs that have written it

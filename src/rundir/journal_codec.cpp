@@ -67,15 +67,15 @@ UnitRecord unit_from_json(Json const& json) {
 
 // The units themselves, or the place where they are, with their sums.
 Json units_json(LapRecord const& record) {
-    if (record.units_at.job == 0) {
+    if (record.stored.at.job == 0) {
         Json::Array units;
         units.reserve(record.units.size());
         for (auto const& unit : record.units) units.push_back(to_json(unit));
         return Json(std::move(units));
     }
     auto const totals = totals_of(record);
-    auto out = Json::object({{"job", record.units_at.job},
-                             {"offset", record.units_at.offset},
+    auto out = Json::object({{"job", record.stored.at.job},
+                             {"offset", record.stored.at.offset},
                              {"count", totals.count},
                              {"rows", totals.rows},
                              {"loss_sum", totals.loss_sum},
@@ -97,17 +97,17 @@ void read_units(Json const& json, LapRecord& record) {
         for (auto const& unit : json.array()) record.units.push_back(unit_from_json(unit));
         return;
     }
-    record.units_at.job = static_cast<int>(integer_in(json, "job", 1, k_most));
-    record.units_at.offset = static_cast<std::uint64_t>(amount(json, "offset"));
-    record.of_units = {integer_in(json, "count", 0, k_most_units), amount(json, "rows"), real(json, "loss_sum"),
-                       real(json, "seconds"), real(json, "end_unix_s")};
+    record.stored.at.job = static_cast<int>(integer_in(json, "job", 1, k_most));
+    record.stored.at.offset = static_cast<std::uint64_t>(amount(json, "offset"));
+    record.stored.totals = {integer_in(json, "count", 0, k_most_units), amount(json, "rows"), real(json, "loss_sum"),
+                            real(json, "seconds"), real(json, "end_unix_s")};
     if (json.find("cpu_s") != nullptr) {
-        record.of_units.cpu_s = real(json, "cpu_s");
-        record.of_units.cpu_of_s = real(json, "cpu_of_s");
+        record.stored.totals.cpu_s = real(json, "cpu_s");
+        record.stored.totals.cpu_of_s = real(json, "cpu_of_s");
     }
     if (json.find("gpu_s") != nullptr) {
-        record.of_units.gpu_s = real(json, "gpu_s");
-        record.of_units.gpu_of_s = real(json, "gpu_of_s");
+        record.stored.totals.gpu_s = real(json, "gpu_s");
+        record.stored.totals.gpu_of_s = real(json, "gpu_of_s");
     }
 }
 
@@ -119,11 +119,11 @@ Json validation_json(LapRecord const& record) {
         for (auto const& score : record.valid.own) own[score.name] = score.value;
         out["own"] = std::move(own);
     }
-    out["start_unix_s"] = record.valid_start_unix_s;
-    out["seconds"] = record.valid_seconds;
-    if (record.validators.empty()) return out;
+    out["start_unix_s"] = record.valid.start_unix_s;
+    out["seconds"] = record.valid.seconds;
+    if (record.valid.trainers.empty()) return out;
     Json::Array trainers;
-    for (auto const trainer : record.validators) trainers.emplace_back(trainer.value);
+    for (auto const trainer : record.valid.trainers) trainers.emplace_back(trainer.value);
     out["trainers"] = std::move(trainers);
     return out;
 }
@@ -134,25 +134,25 @@ void read_validation(Json const& json, LapRecord& record) {
         if (row.in_every_journal || json.find(row.key) != nullptr) record.valid.*row.score = real(json, row.key);
     if (auto const* own = json.find("own"))
         for (auto const& member : own->object()) record.valid.own.push_back({member.key, real(*own, member.key)});
-    record.valid_start_unix_s = real(json, "start_unix_s");
-    record.valid_seconds = real(json, "seconds");
+    record.valid.start_unix_s = real(json, "start_unix_s");
+    record.valid.seconds = real(json, "seconds");
     auto const* trainers = json.find("trainers");
     if (trainers == nullptr) return;
     for (auto const& trainer : trainers->array()) {
         auto const value = trainer.integer();
         if (value < 0 || value > k_most_trainers)
             throw Error(fmt::format("'trainers' has {} (from 0 to {} is possible)", value, k_most_trainers));
-        record.validators.emplace_back(static_cast<int>(value));
+        record.valid.trainers.emplace_back(static_cast<int>(value));
     }
 }
 
 // What only strategies write whose trainers wait for each other.
 void read_exchange(Json const& json, LapRecord& record) {
     if (auto const* exposed = json.find("exposed_s"))
-        for (auto const& seconds : exposed->array()) record.exposed_s.push_back(seconds.number());
-    if (json.find("sync_rounds") != nullptr) record.sync_rounds = amount(json, "sync_rounds");
+        for (auto const& seconds : exposed->array()) record.sync.exposed_s.push_back(seconds.number());
+    if (json.find("sync_rounds") != nullptr) record.sync.rounds = amount(json, "sync_rounds");
     if (auto const* staleness = json.find("staleness"))
-        for (auto const& gradients : staleness->array()) record.staleness.push_back(gradients.integer());
+        for (auto const& gradients : staleness->array()) record.sync.staleness.push_back(gradients.integer());
 }
 
 }  // namespace
@@ -276,20 +276,20 @@ Json to_json(LapRecord const& record) {
                              {"outcome", outcome_name(record.outcome)},
                              {"reason", record.reason},
                              {"home", record.home.value},
-                             {"hops", record.hops},
-                             {"hop_bytes", record.hop_bytes},
-                             {"lr", record.lr},
-                             {"state_hash", to_hex(record.state_hash)},
-                             {"begin_hash", to_hex_or_null(record.begin_hash)},
-                             {"end_hash", to_hex_or_null(record.end_hash)},
-                             {"state_bytes", record.state_bytes},
+                             {"hops", record.hops.count},
+                             {"hop_bytes", record.hops.bytes},
+                             {"lr", record.state.lr},
+                             {"state_hash", to_hex(record.state.hash)},
+                             {"begin_hash", to_hex_or_null(record.state.begin_hash)},
+                             {"end_hash", to_hex_or_null(record.state.end_hash)},
+                             {"state_bytes", record.state.bytes},
                              {"validation", validation_json(record)},
                              {"units", units_json(record)}});
     if (record.cause != Cause::trial) out["cause"] = "surroundings";
     if (!record.orders.empty()) out["orders"] = to_json(record.orders);
-    if (!record.exposed_s.empty()) out["exposed_s"] = record.exposed_s;
-    if (record.sync_rounds > 0) out["sync_rounds"] = record.sync_rounds;
-    if (!record.staleness.empty()) out["staleness"] = record.staleness;
+    if (!record.sync.exposed_s.empty()) out["exposed_s"] = record.sync.exposed_s;
+    if (record.sync.rounds > 0) out["sync_rounds"] = record.sync.rounds;
+    if (!record.sync.staleness.empty()) out["staleness"] = record.sync.staleness;
     return out;
 }
 
@@ -301,13 +301,13 @@ LapRecord lap_record_from_json(Json const& json) {
     record.outcome = outcome_of(json.at("outcome").string());
     record.reason = json.at("reason").string();
     record.home = TrainerId(integer_in(json, "home", -1, k_most_trainers));  // -1: between laps
-    record.hops = amount(json, "hops");
-    record.hop_bytes = amount(json, "hop_bytes");
-    record.lr = real(json, "lr");
-    record.state_hash = from_hex(json.at("state_hash").string());
-    record.begin_hash = hash_in(json, "begin_hash");
-    record.end_hash = hash_in(json, "end_hash");
-    record.state_bytes = static_cast<std::uint64_t>(amount(json, "state_bytes"));
+    record.hops.count = amount(json, "hops");
+    record.hops.bytes = amount(json, "hop_bytes");
+    record.state.lr = real(json, "lr");
+    record.state.hash = from_hex(json.at("state_hash").string());
+    record.state.begin_hash = hash_in(json, "begin_hash");
+    record.state.end_hash = hash_in(json, "end_hash");
+    record.state.bytes = static_cast<std::uint64_t>(amount(json, "state_bytes"));
     read_validation(json.at("validation"), record);
     read_exchange(json, record);
     if (json.find("cause") != nullptr) record.cause = Cause::surroundings;

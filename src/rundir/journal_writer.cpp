@@ -45,9 +45,9 @@ void JournalWriter::lap_released(Lap const& lap) { append(event("lap_released", 
 
 void JournalWriter::lap_done(LapRecord const& record) {
     auto line = record;
-    line.of_units = totals_of(record);
+    line.stored.totals = totals_of(record);
     line.units.clear();
-    line.units_at = units_->append(record);
+    line.stored.at = units_->append(record);
     append(event("lap_done", to_json(line)));
 }
 
@@ -66,7 +66,7 @@ void JournalWriter::retried(LapRecord const& record) {
     sync();
 }
 
-void JournalWriter::checkpoint(LapSink::Saved const& saved) {
+void JournalWriter::checkpoint(SavedState const& saved) {
     auto body = Json::object({{"trial", saved.trial.value},
                               {"epoch", saved.epoch},
                               {"step", saved.step},

@@ -32,7 +32,7 @@ public:
     void decided(Decision const& decision);
     void ordered(Order const& order);  // synced, because its sender is told that it holds. It also comes with a lap
     void retried(LapRecord const& record);
-    void checkpoint(LapSink::Saved const& saved);  // of a file that is durable
+    void checkpoint(SavedState const& saved);  // of a file that is durable
     void trainer_lost(TrainerLoss const& loss);
     void owners_moved(OwnersMoved const& moved);
     void run_resumed(int incarnation, int trainers);

@@ -15,7 +15,7 @@ Metrics metrics_of(LapRecord const& record, LossKind loss) {
     std::ranges::transform(metric_traits(), out.values.begin(),
                            [&](auto const& metric) { return lap_metric(record, metric, loss); });
     out.own = record.valid.own;
-    out.lr = record.lr;
+    out.lr = record.state.lr;
     return out;
 }
 
@@ -58,7 +58,7 @@ Json test_to_json(Metrics const& test) {
 }
 
 double end_unix_s(LapRecord const& record) {
-    return std::max(record.valid_start_unix_s + record.valid_seconds, totals_of(record).end_unix_s);
+    return std::max(record.valid.start_unix_s + record.valid.seconds, totals_of(record).end_unix_s);
 }
 
 }  // namespace hopscotch

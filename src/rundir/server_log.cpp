@@ -12,11 +12,11 @@
 namespace hopscotch {
 
 void append_server_log(std::filesystem::path const& file, LapRecord const& record) {
-    if (record.server_log.empty()) return;
+    if (record.sync.server_log.empty()) return;
     std::string lines;
-    for (std::size_t part = 0; part < record.server_log.size(); ++part) {
+    for (std::size_t part = 0; part < record.sync.server_log.size(); ++part) {
         Json::Array order;
-        for (int const worker : record.server_log[part]) order.push_back(worker);
+        for (int const worker : record.sync.server_log[part]) order.push_back(worker);
         auto const line = Json::object({{"trial", static_cast<std::int64_t>(record.trial.value)},
                                         {"epoch", record.epoch},
                                         {"part", static_cast<std::int64_t>(part)},

@@ -38,7 +38,7 @@ Metrics const& Tally::add(LapRecord const& record, LossKind loss) {
     if (record.outcome != Outcome::finished) return latest_;
     trial.epochs = std::max(trial.epochs, record.epoch + 1);
     trial.last = latest_;
-    trial.state_hash = record.state_hash;
+    trial.state_hash = record.state.hash;
     auto const value = metric_value(latest_, metric_);
     if (auto const epoch = static_cast<std::size_t>(record.epoch); epoch < k_most_curve) {
         trial.curve.resize(std::max(trial.curve.size(), epoch + 1), NAN);
@@ -61,9 +61,9 @@ void add_each(std::vector<T>& sums, std::vector<T> const& more) {
 }  // namespace
 
 void Tally::add_exchange(LapRecord const& record) {
-    add_each(exposed_s_, record.exposed_s);
-    add_each(staleness_, record.staleness);
-    sync_rounds_ += record.sync_rounds;
+    add_each(exposed_s_, record.sync.exposed_s);
+    add_each(staleness_, record.sync.staleness);
+    sync_rounds_ += record.sync.rounds;
 }
 
 namespace {
@@ -84,7 +84,7 @@ double covered_s(std::vector<UnitRecord> units) {
 
 void Tally::add_times(LapRecord const& record) {
     pace_.add(record, 0);
-    alone_s_[record.trial] += covered_s(record.units) + record.valid_seconds;
+    alone_s_[record.trial] += covered_s(record.units) + record.valid.seconds;
     auto& trial = trials_[record.trial];
     for (auto const& unit : record.units) {
         require(unit.trainer.value >= 0, "a unit's trainer is not of this run");
@@ -96,16 +96,16 @@ void Tally::add_times(LapRecord const& record) {
         if (unit.gpu_use >= 0) trial.gpu.add({unit.gpu_use * unit.seconds, unit.seconds});
         if (unit.wait_s >= 0) gaps_s_.add(unit.wait_s);
     }
-    if (record.valid_seconds > 0) {
+    if (record.valid.seconds > 0) {
         for (auto const trainer : validators_of(record)) {
             require(trainer.value >= 0, "a lap's home is not of this run");
             if (trainer.index() >= busy_s_.size()) busy_s_.resize(trainer.index() + 1);
-            busy_s_[trainer.index()] += record.valid_seconds;
+            busy_s_[trainer.index()] += record.valid.seconds;
         }
         trial.valid_s += validation_s_of(record);
     }
-    hops_ += record.hops;
-    hop_bytes_ += static_cast<std::int64_t>(record.hop_bytes);
+    hops_ += record.hops.count;
+    hop_bytes_ += static_cast<std::int64_t>(record.hops.bytes);
     last_unix_s_ = std::max(last_unix_s_, end_unix_s(record));
 }
 

@@ -138,13 +138,13 @@ std::string UnitReader::read(UnitsAt const& at, std::int64_t units) {
 }
 
 std::vector<UnitRecord> UnitReader::units_of(LapRecord const& record) {
-    auto const& at = record.units_at;
+    auto const& at = record.stored.at;
     if (at.job == 0) return record.units;
     try {
-        auto const block = read(at, record.of_units.count);
+        auto const block = read(at, record.stored.totals.count);
         BlockHead head;
         std::memcpy(&head, block.data(), sizeof head);
-        if (head.trial != record.trial.value || head.epoch != record.epoch || head.units != record.of_units.count)
+        if (head.trial != record.trial.value || head.epoch != record.epoch || head.units != record.stored.totals.count)
             throw Error("another block is there");
         auto const bytes = bytes_of_unit(head.magic);
         std::vector<UnitRecord> out;

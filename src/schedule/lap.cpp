@@ -6,7 +6,7 @@
 namespace hopscotch {
 
 UnitTotals totals_of(LapRecord const& record) {
-    if (record.units.empty()) return record.of_units;
+    if (record.units.empty()) return record.stored.totals;
     UnitTotals out;
     out.count = std::ssize(record.units);
     for (auto const& unit : record.units) {
@@ -27,12 +27,12 @@ UnitTotals totals_of(LapRecord const& record) {
 }
 
 std::span<TrainerId const> validators_of(LapRecord const& record) {
-    if (record.validators.empty()) return {&record.home, 1};
-    return record.validators;
+    if (record.valid.trainers.empty()) return {&record.home, 1};
+    return record.valid.trainers;
 }
 
 double validation_s_of(LapRecord const& record) {
-    return record.valid_seconds * static_cast<double>(validators_of(record).size());
+    return record.valid.seconds * static_cast<double>(validators_of(record).size());
 }
 
 }  // namespace hopscotch

@@ -6,7 +6,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -32,14 +31,12 @@ struct Lap {
     std::int64_t release = 0;   // laps released together are equals; earlier releases run first
     double remaining_cost = 0;  // of the trial from this lap on, in FLOPs: among equals the longest runs first
     Assignment assignment;
-    std::string from = {};        // resumed: the file in the run directory that the lap starts from; empty: no file
-    std::uint64_t from_hash = 0;  // of the state in the file; 0: not known (a file of an older version)
-    // The lap starts from the state at the end of that lap, of this trial or another; empty: from its trial's last state.
-    std::optional<LapId> clone_of = {};
+    std::string from = {};               // resumed: the file in the run directory that the lap starts from; empty: no file
+    std::uint64_t from_hash = 0;         // of the state in the file; 0: not known (a file of an older version)
+    std::optional<LapId> clone_of = {};  // begins with the end of that lap, of any trial; empty: with its trial's last state
     Route route = {};
-    double unit_cost = 0;  // FLOPs of one unit
-    // Of a dispatched policy, if the journal has the lap and it is trained again: its shards in the order of then.
-    std::vector<ShardId> repeats = {};
+    double unit_cost = 0;               // FLOPs of one unit
+    std::vector<ShardId> repeats = {};  // of a dispatched policy, trained again: its shards in the order of then
     LapId id() const { return {trial, epoch}; }
 };
 
@@ -54,23 +51,24 @@ struct UnitRecord {
     std::vector<double> parts = {};   // for the trace alone (core/unit_parts.hpp)
 };
 
-// Sums over the units of a lap.
 struct UnitTotals {
     std::int64_t count = 0, rows = 0;
     double loss_sum = 0, seconds = 0, end_unix_s = 0;         // added in visit order; of all; of the unit that ended last
     double cpu_s = 0, cpu_of_s = 0, gpu_s = 0, gpu_of_s = 0;  // busy seconds, and seconds, of the units that were measured
 };
 
-// Where a run directory holds the units of a lap (rundir/unit_file.hpp).
+// Where a run directory holds the units of a lap (rundir/unit_file.hpp), and their sums.
 struct UnitsAt {
     int job = 0;  // whose file; 0: the units are not in a file
     std::uint64_t offset = 0;
 };
+struct StoredUnits {
+    UnitsAt at;
+    UnitTotals totals;
+};
 
 enum class Outcome { finished, diverged, failed, stopped };  // stopped: by an order (a user, a limit of hours)
-
-// Of a failure. trial: its model threw. surroundings: data or memory was missing; another attempt may work.
-enum class Cause { trial, surroundings };
+enum class Cause { trial, surroundings };  // of a failure: the model threw; data or memory was missing, which may pass
 
 // An order of a user, or a limit of hours, which acts as one. It comes with the record of a lap and is obeyed when that lap
 // is delivered, so a director that gets the same records takes the same decisions (docs/decisions/0024).
@@ -89,6 +87,29 @@ struct Order {
 };
 std::string_view name_of(Order::Kind kind);
 
+struct LapValidation : ValidationScores {
+    using ValidationScores::operator=;  // the scores alone
+    double start_unix_s = 0, seconds = 0;
+    std::vector<TrainerId> trainers;  // if several trainers validated together; else home alone did
+};
+
+// What a lap made of its trial's state. The hashes of the whole state prove that each lap begins with the right state.
+struct LapState {
+    double lr = 0;                 // of the last step
+    std::uint64_t hash = 0;        // after the last unit
+    std::uint64_t begin_hash = 0;  // 0: the initial state, or not known (of an older version)
+    std::uint64_t end_hash = 0;    // after validation, which may move counters; 0: the lap did not finish, or not known
+    std::uint64_t bytes = 0;
+};
+
+// What strategies add whose trainers wait for each other, for parameters or for rows.
+struct SyncFacts {
+    std::vector<double> exposed_s;        // by trainer: the seconds without computation, waiting
+    std::int64_t rounds = 0;              // all-reduced steps, pushes of a worker, means
+    std::vector<std::int64_t> staleness;  // asynchronous servers: number of gradients applied n versions late, by n
+    std::vector<std::vector<std::uint16_t>> server_log;  // by part, the workers in the order of their gradients
+};
+
 // The result of a lap: all facts that the journal, the metrics and the search need.
 struct LapRecord {
     TrialId trial;
@@ -96,25 +117,15 @@ struct LapRecord {
     Outcome outcome = Outcome::finished;
     Cause cause = Cause::trial;     // failed: why
     std::string reason;             // diverged, failed, stopped: why, with the unit
-    std::vector<UnitRecord> units;  // in visit order; of a record from a journal empty, if the journal says units_at
-    UnitsAt units_at;
-    UnitTotals of_units;  // of a record with units_at; else see totals_of
+    std::vector<UnitRecord> units;  // in visit order; of a record from a journal empty, if the journal says where they are
+    StoredUnits stored;             // then; else see totals_of
     TrainerId home;
-    std::int64_t hops = 0, hop_bytes = 0;
-    ValidationScores valid;
-    double valid_start_unix_s = 0, valid_seconds = 0;
-    std::vector<TrainerId> validators;  // if several trainers validated together; else home alone did
-    double lr = 0;                      // of the lap's last step
-    std::uint64_t state_hash = 0;       // after its last unit
-    // Hashes of the whole state. They prove that each lap begins with the right state. begin: 0: the initial state, or not
-    // known (of an older version). end: after validation, which may move counters; 0: the lap did not finish, or not known.
-    std::uint64_t begin_hash = 0, end_hash = 0, state_bytes = 0;
-    // If trainers wait: by trainer, the seconds without computation, waiting for others, for parameters or for rows.
-    std::vector<double> exposed_s;
-    std::int64_t sync_rounds = 0;         // all-reduced steps, pushes of a worker, means
-    std::vector<std::int64_t> staleness;  // asynchronous servers: number of gradients applied n versions late, by n
-    // If the result of the servers depends on timing: by part, the workers in the order of their gradients. Not journalled.
-    std::vector<std::vector<std::uint16_t>> server_log;
+    struct {
+        std::int64_t count = 0, bytes = 0;
+    } hops;
+    LapValidation valid;
+    LapState state;
+    SyncFacts sync;
     std::vector<Order> orders;  // that came with the lap; added by rank 0
     LapId id() const { return {trial, epoch}; }
 };
@@ -123,28 +134,17 @@ UnitTotals totals_of(LapRecord const& record);
 std::span<TrainerId const> validators_of(LapRecord const& record);  // home alone, or all that validated together
 double validation_s_of(LapRecord const& record);                    // summed over them
 
-// Receives finished laps (rank 0).
-class LapSink {
-public:
-    virtual ~LapSink() = default;
-    virtual void lap_done(LapRecord const& record) = 0;
-    // A file in the run directory holds a trial's state after `batch` batches of unit `step` of that epoch. No file: the
-    // state could not be written, and a loss would cost the trial's progress.
-    struct Saved {
-        TrialId trial;
-        int epoch = 0, step = 0;
-        std::int64_t batch = 0;
-        std::string file;
-        bool whole = true;             // false: a best state without the parts of other trainers; no lap starts from it
-        double gap_s = 0;              // seconds since the copy before it
-        std::uint64_t state_hash = 0;  // of the state in the file; 0: not known (written by an older version)
-        std::uint64_t begin_hash = 0;  // LapRecord::begin_hash of the lap that was under way
-        double seconds = 0;            // of writing
-        TrainerId trainer = {};        // the writer; -1: not known
-    };
-    virtual void saved(Saved const&) {}
-    virtual void scored(LapRecord const&) {}                 // the best trial on the test shards, in LapRecord::valid
-    virtual void analysed(std::string const& /*errors*/) {}  // Dispatcher::analyse_best
+// A trial's state after `batch` batches of unit `step` of that epoch. No file: it could not be written, and is at risk.
+struct SavedState {
+    TrialId trial;
+    int epoch = 0, step = 0;
+    std::int64_t batch = 0;
+    std::string file;
+    bool whole = true;              // false: a best state without the parts of other trainers; no lap starts from it
+    std::uint64_t state_hash = 0;   // of the state in the file; 0: not known (written by an older version)
+    std::uint64_t begin_hash = 0;   // LapRecord::begin_hash of the lap that was under way
+    double gap_s = 0, seconds = 0;  // since the copy before it; of writing
+    TrainerId trainer = {};         // the writer; -1: not known
 };
 
 }  // namespace hopscotch

@@ -29,11 +29,11 @@ void StateChain::ended(LapRecord const& record) {
     auto& ends = ends_[record.trial];
     auto const epoch = static_cast<std::size_t>(record.epoch);
     if (epoch > ends.size() + k_longest_gap) {
-        far_ends_[record.id()] = record.end_hash;
+        far_ends_[record.id()] = record.state.end_hash;
         return;
     }
     if (ends.size() <= epoch) ends.resize(epoch + 1);
-    ends[epoch] = record.end_hash;
+    ends[epoch] = record.state.end_hash;
     far_ends_.erase(record.id());
 }
 
@@ -51,7 +51,7 @@ std::optional<std::uint64_t> StateChain::at_begin_of(LapId lap) const {
     return at_end_of(clone != clones_.end() ? clone->second : LapId{lap.trial, lap.epoch - 1});
 }
 
-bool StateChain::may_be(LapSink::Saved const& file) const {
+bool StateChain::may_be(SavedState const& file) const {
     if (!file.whole) return true;
     bool const between_laps = file.step == 0 && file.batch == 0;
     bool const told = file.state_hash != 0;
@@ -61,9 +61,9 @@ bool StateChain::may_be(LapSink::Saved const& file) const {
 
 std::string StateChain::complaint(LapRecord const& record) const {
     auto const expected = at_begin_of(record.id());
-    if (!differ(record.begin_hash, record.begin_hash != 0 || record.end_hash != 0, expected)) return {};
+    if (!differ(record.state.begin_hash, record.state.begin_hash != 0 || record.state.end_hash != 0, expected)) return {};
     return fmt::format("trial {}, epoch {} began with {} instead of state {}", record.trial.value, record.epoch,
-                       record.begin_hash == 0 ? "the initial state" : "state " + to_hex(record.begin_hash),
+                       record.state.begin_hash == 0 ? "the initial state" : "state " + to_hex(record.state.begin_hash),
                        to_hex(*expected));
 }
 

@@ -28,7 +28,7 @@ public:
     std::optional<std::uint64_t> at_begin_of(LapId lap) const;
 
     // False: the file does not hold the state of its place. True if the hash is not known.
-    bool may_be(LapSink::Saved const& file) const;
+    bool may_be(SavedState const& file) const;
     // "trial 3, epoch 5 began with state X instead of Y"; empty: it began with the right state, or the hash is not known.
     std::string complaint(LapRecord const& record) const;
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/error.hpp"
+#include "experiment/measures.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
 

@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "experiment/assignment.hpp"
-#include "experiment/measures.hpp"
 #include "search/past.hpp"
 
 namespace hopscotch {
+
+struct Measures;
 
 // Of a configuration. Only the caller knows the models.
 using Measure = std::function<Measures(Assignment const&)>;

@@ -86,7 +86,7 @@ std::optional<Incoming> receive(Courier& courier, std::vector<Rank> const& ranks
 }
 
 // A trainer may read its data for minutes; its heartbeats show that it lives. Only silence ends the roll call early.
-std::map<Rank, Hello> await_hellos(Courier& courier, std::vector<Rank> const& ranks, double setup_s) {
+RollCall await_hellos(Courier& courier, std::vector<Rank> const& ranks, double setup_s) {
     std::map<Rank, Hello> answers;
     auto const begun = monotonic_s();
     auto next_word = begun + k_word_s;
@@ -103,7 +103,7 @@ std::map<Rank, Hello> await_hellos(Courier& courier, std::vector<Rank> const& ra
         }
         auto const message = receive(courier, ranks, answers);
         if (!message) continue;
-        throw_bad_news(*message);
+        if (auto setback = setback_in(*message)) return std::move(*setback);
         if (message->kind != MessageKind::hello) continue;
         auto& hello = answers[message->from] = decode<Hello>(message->body);
         courier.peers().set_name(message->from,
@@ -114,15 +114,17 @@ std::map<Rank, Hello> await_hellos(Courier& courier, std::vector<Rank> const& ra
 
 }  // namespace
 
-std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, RunConfig const& run) {
+RollCall call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, RunConfig const& run) {
     auto const ranks = courier.peers().living();
     courier.peers().watch({run.deadline_s, run.silence_s, run.stall_s});
     for (auto const rank : ranks) courier.send(rank, MessageKind::welcome, encode(welcome));
-    auto answers = await_hellos(courier, ranks, run.setup_s);
+    auto roll = await_hellos(courier, ranks, run.setup_s);
+    if (std::holds_alternative<Setback>(roll)) return roll;
+    auto const& answers = std::get<std::map<Rank, Hello>>(roll);
     refuse_complaints(answers);
     refuse_differences(answers, build.version + " " + build.git);
     advise(answers, run, courier.world().name() == "mpi");
-    return answers;
+    return roll;
 }
 
 JobTotals end_job(Courier& courier, int exit_code, double deadline_s) {

@@ -4,10 +4,12 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <variant>
 #include <vector>
 
 #include "core/histogram.hpp"
 #include "core/ids.hpp"
+#include "strategy/common/setback.hpp"
 
 namespace hopscotch {
 
@@ -20,8 +22,9 @@ struct Welcome;
 
 // Rank 0. The answers of all living trainers. Throws CommError that lists the ranks without an answer after run.setup_s, or
 // names a rank without a heartbeat for run.silence_s; ConfigError with the trainers' complaints (each once), or if builds or
-// datasets differ; TrainerLost. Warnings (different CPUs) go to the log.
-std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, RunConfig const& run);
+// datasets differ. Warnings (different CPUs) go to the log.
+using RollCall = std::variant<std::map<Rank, Hello>, Setback>;
+RollCall call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, RunConfig const& run);
 
 struct JobTotals {
     std::vector<std::uint64_t> bytes = std::vector<std::uint64_t>(4);  // by Traffic, of all ranks

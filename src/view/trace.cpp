@@ -129,7 +129,7 @@ TraceWriter::Place TraceWriter::add_unit(LapRecord const& record, UnitRecord con
 }
 
 TraceWriter::Place TraceWriter::add_validation(LapRecord const& record, TrainerId trainer) {
-    auto const wanted = span_of(record.valid_start_unix_s, record.valid_seconds);
+    auto const wanted = span_of(record.valid.start_unix_s, record.valid.seconds);
     auto const span = rows_[{Group::trainers, trainer.value}].validation(wanted);
     auto const trial = record.trial.value;
     add_event(slice(fmt::format(R"("name":"t{} e{} validation","cat":"validation")", trial, record.epoch), 0, trainer, span,
@@ -162,7 +162,7 @@ void TraceWriter::add_parts(UnitRecord const& unit) {
 void TraceWriter::add_arrows(LapRecord const& record, std::vector<Place> const& stops) {
     std::int64_t changes = 0;
     for (std::size_t i = 1; i < stops.size(); ++i) changes += stops[i].row != stops[i - 1].row ? 1 : 0;
-    if (changes > record.hops) return;
+    if (changes > record.hops.count) return;
     for (std::size_t i = 1; i < stops.size(); ++i)
         if (stops[i].row != stops[i - 1].row) add_arrow(stops[i - 1], stops[i]);
 }
@@ -184,7 +184,8 @@ void TraceWriter::add_counters(LapRecord const& record) {
     auto const count = [&](std::string_view name, std::string_view unit, auto value) {
         add_event(fmt::format(R"({{"name":"{}","ph":"C","pid":1,"ts":{},"args":{{"{}":{}}}}})", name, now, unit, value));
     };
-    if (record.hops > 0) count("states moved", "MB", static_cast<double>((hop_bytes_ += record.hop_bytes) / 1000) / 1000);
+    if (record.hops.count > 0)
+        count("states moved", "MB", static_cast<double>((hop_bytes_ += record.hops.bytes) / 1000) / 1000);
     auto const open = open_laps_.find(record.trial);
     if (open == open_laps_.end()) return;
     --open_;

@@ -113,7 +113,7 @@ std::vector<Kind> all_kinds() {
             kind("lap", some_lap()),
             kind("lap_done", testing::exchanging(testing::second_trial())),
             kind("state", some_journey()),
-            kind("checkpointed", LapSink::Saved{TrialId(3), 4, 2, 16, "checkpoints/x.ckpt"}),
+            kind("checkpointed", SavedState{TrialId(3), 4, 2, 16, "checkpoints/x.ckpt"}),
             kind("keep", LapId{TrialId(1), 2}),
             kind("stop", TrialId(1)),
             kind("leave", Leave{TrialId(1), "stopped by a user"}),

@@ -158,7 +158,7 @@ public:
 private:
     std::vector<std::string> lines_ = lines_of(written("server_log.jsonl", [](fs::path const& path) {
         auto record = first_trial();
-        record.server_log = {{0, 1, 1, 0}, {1, 0, 0, 1}};
+        record.sync.server_log = {{0, 1, 1, 0}, {1, 0, 0, 1}};
         append_server_log(path, record);
         append_server_log(path, record);
     }));

@@ -210,7 +210,7 @@ TEST_F(RecorderTest, BoundaryStatesStayUntilClonesHaveFilesOfTheirOwn) {
     ASSERT_TRUE(problems.empty());
     Recorder recorder(RunDirectory(directory_, RunDirUse::fresh, facts), facts, experiment);
     auto const save = [&](int trial, int epoch, int step) {
-        LapSink::Saved const saved{TrialId(trial), epoch, step, 0, fmt::format("checkpoints/{}-{}-{}", trial, epoch, step)};
+        SavedState const saved{TrialId(trial), epoch, step, 0, fmt::format("checkpoints/{}-{}-{}", trial, epoch, step)};
         write(directory_ / saved.file, "x");
         recorder.saved(saved);
         tidy(recorder);
@@ -277,7 +277,7 @@ class RecorderOfFiles : public RecorderTest {
 protected:
     std::string name(int trial, int epoch) const { return fmt::format("checkpoints/{}-{}", trial, epoch); }
     bool there(int trial, int epoch) const { return std::filesystem::exists(directory_ / name(trial, epoch)); }
-    LapSink::Saved saved(int trial, int epoch) {
+    SavedState saved(int trial, int epoch) {
         write(directory_ / name(trial, epoch), "x");
         return {TrialId(trial), epoch, 0, 0, name(trial, epoch)};
     }
@@ -436,7 +436,7 @@ TEST_F(RecorderTest, OfTwoFilesOfOnePlaceTheOneThatTheJournalKnows) {
     Experiment const experiment;
     Recorder recorder(RunDirectory(directory_, RunDirUse::fresh, facts), facts, experiment);
     auto lap = lap_record(0, 0, 1);
-    lap.end_hash = 0xa;
+    lap.state.end_hash = 0xa;
     recorder.lap_done(lap, view(0, TrialStatus::running));
     recorder.saved({TrialId(0), 1, 0, 0, "wrong", true, 0, 0xb, 0xb});
     EXPECT_EQ(recorder.shelf().file_after(TrialId(0), 0), nullptr);
@@ -456,8 +456,8 @@ TEST_F(RecorderTest, EachLapHasOneLineOfMetrics) {
     auto const lines = [&] { return std::ranges::count(slurp(directory_ / "metrics.jsonl"), '\n'); };
     auto const lap = [](int epoch, std::uint64_t begin, std::uint64_t end) {
         auto out = lap_record(0, epoch, 1);
-        out.begin_hash = begin;
-        out.end_hash = end;
+        out.state.begin_hash = begin;
+        out.state.end_hash = end;
         return out;
     };
     {

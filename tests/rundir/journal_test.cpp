@@ -149,7 +149,7 @@ TEST(Journal, ComesBackBitForBit) {
     ASSERT_EQ(journal.laps.size(), 1u);
     EXPECT_TRUE(journal.laps[0].units.empty());
     auto const lap = UnitReader(scratch.path()).with_units(journal.laps[0]);
-    EXPECT_EQ(lap.state_hash, 0x8000000000000001ULL);
+    EXPECT_EQ(lap.state.hash, 0x8000000000000001ULL);
     ASSERT_EQ(lap.units.size(), 2u);
     EXPECT_EQ(lap.units[0].state_hash, 0xfedcba9876543210ULL);
     EXPECT_EQ(lap.units[0].loss_sum, 0.1 + 0.2);
@@ -161,8 +161,8 @@ TEST(Journal, ComesBackBitForBit) {
     EXPECT_EQ(lap.valid.auc, 1.0 / 3);
     EXPECT_TRUE(std::isnan(lap.valid.mae));
     EXPECT_EQ(lap.valid.r2, -1e-9);
-    EXPECT_EQ(lap.valid_seconds, 1);
-    EXPECT_EQ(lap.hop_bytes, 128);
+    EXPECT_EQ(lap.valid.seconds, 1);
+    EXPECT_EQ(lap.hops.bytes, 128);
     ASSERT_EQ(journal.ended.size(), 1u);
     EXPECT_EQ(journal.ended[0].status, "diverged");
     EXPECT_EQ(journal.ended[0].reason, "loss \"inf\"\nat unit 3");
@@ -184,11 +184,11 @@ TEST(Journal, WhatTrainersWaitedForEachOtherComesBack) {
     }
     auto const journal = read_journal(scratch / "j");
     ASSERT_EQ(journal.laps.size(), 2u);
-    EXPECT_EQ(journal.laps[0].exposed_s, exchanging({}).exposed_s);
-    EXPECT_EQ(journal.laps[0].sync_rounds, 7);
-    EXPECT_EQ(journal.laps[0].staleness, exchanging({}).staleness);
-    EXPECT_TRUE(journal.laps[1].exposed_s.empty());
-    EXPECT_EQ(journal.laps[1].sync_rounds, 0);
+    EXPECT_EQ(journal.laps[0].sync.exposed_s, exchanging({}).sync.exposed_s);
+    EXPECT_EQ(journal.laps[0].sync.rounds, 7);
+    EXPECT_EQ(journal.laps[0].sync.staleness, exchanging({}).sync.staleness);
+    EXPECT_TRUE(journal.laps[1].sync.exposed_s.empty());
+    EXPECT_EQ(journal.laps[1].sync.rounds, 0);
 }
 
 // Each lap's hashes prove with which state it began.
@@ -197,11 +197,11 @@ TEST(Journal, HashesComeBack) {
     LapRecord record;
     record.trial = TrialId(0);
     record.home = TrainerId(0);
-    record.begin_hash = 0xb;
-    record.end_hash = 0xe;
+    record.state.begin_hash = 0xb;
+    record.state.end_hash = 0xe;
     auto old = record;
     old.epoch = 1;
-    old.begin_hash = old.end_hash = 0;
+    old.state.begin_hash = old.state.end_hash = 0;
     {
         JournalWriter writer(scratch / "j");
         writer.lap_released(some_lap(0, 0));
@@ -214,9 +214,9 @@ TEST(Journal, HashesComeBack) {
         writer.checkpoint({TrialId(0), 1, 2, 3, checkpoint_name(about, 2)});
     }
     auto const journal = read_journal(scratch / "j");
-    EXPECT_EQ(std::pair(journal.laps[0].begin_hash, journal.laps[0].end_hash),
+    EXPECT_EQ(std::pair(journal.laps[0].state.begin_hash, journal.laps[0].state.end_hash),
               std::pair(std::uint64_t{0xb}, std::uint64_t{0xe}));
-    EXPECT_EQ(std::pair(journal.laps[1].begin_hash, journal.laps[1].end_hash),
+    EXPECT_EQ(std::pair(journal.laps[1].state.begin_hash, journal.laps[1].state.end_hash),
               std::pair(std::uint64_t{0}, std::uint64_t{0}));
     EXPECT_EQ(std::pair(journal.saved[0].state_hash, journal.saved[0].begin_hash),
               std::pair(std::uint64_t{0xf}, std::uint64_t{0xe}));
@@ -231,8 +231,8 @@ TEST(Journal, LapsThatCountComeInTheirOrder) {
         record.trial = TrialId(0);
         record.epoch = epoch;
         record.attempt = attempt;
-        record.begin_hash = begin;
-        record.end_hash = end;
+        record.state.begin_hash = begin;
+        record.state.end_hash = end;
         journal.laps.push_back(record);
     };
     auto const counting = [&] {
@@ -525,7 +525,7 @@ TEST(Units, FilesThatAreNoneAndNumbersThatLieAreRefused) {
     Scratch scratch;
     auto lap = first_trial();
     lap.units.clear();
-    lap.units_at = {7, 0};
+    lap.stored.at = {7, 0};
     auto const complaint = [&] {
         try {
             UnitReader(scratch.path()).units_of(lap);
@@ -541,9 +541,9 @@ TEST(Units, FilesThatAreNoneAndNumbersThatLieAreRefused) {
         std::filesystem::remove(path);
     }
     write(path, "HOPUNIT1");
-    lap.of_units.count = 2'000'000'000;
+    lap.stored.totals.count = 2'000'000'000;
     EXPECT_NE(complaint().find("(the file is too short)"), std::string::npos) << complaint();
-    lap.units_at.offset = std::numeric_limits<std::int64_t>::max();
+    lap.stored.at.offset = std::numeric_limits<std::int64_t>::max();
     EXPECT_NE(complaint().find("(the file is too short)"), std::string::npos) << complaint();
 }
 
@@ -633,7 +633,7 @@ TEST(Journal, IsAFileAndNothingElse) {
 TEST(ServerLog, DamageIsNamedByLine) {
     Scratch scratch;
     auto record = first_trial();
-    record.server_log = {{0, 1}, {1, 0}};
+    record.sync.server_log = {{0, 1}, {1, 0}};
     append_server_log(scratch / "log", record);
     auto const good = slurp(scratch / "log");
     ASSERT_EQ(read_server_log(scratch / "log").size(), 1U);

@@ -155,7 +155,7 @@ TEST(Tally, WaitsRoundsAndStalenessAddUp) {
     tally.add(exchanging(first_trial()), k_classes);
     auto diverged = exchanging(second_trial());
     diverged.outcome = Outcome::diverged;
-    diverged.staleness = {1, 1, 1, 1};
+    diverged.sync.staleness = {1, 1, 1, 1};
     tally.add(diverged, k_classes);
     EXPECT_EQ(tally.exposed_s(), (std::vector<double>{1, 0.5}));
     EXPECT_EQ(tally.sync_rounds(), 14);

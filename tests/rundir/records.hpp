@@ -62,23 +62,23 @@ inline LapRecord lap_record(int trial, int epoch, double correct) {
     out.trial = TrialId(trial);
     out.epoch = epoch;
     out.home = TrainerId(trial);
-    out.hops = 2;
-    out.hop_bytes = 128;
+    out.hops.count = 2;
+    out.hops.bytes = 128;
     out.valid.rows = 8;
     out.valid.loss = 2;
     out.valid.correct = correct;
     out.valid.top5 = 8;
-    out.lr = 0.1;
-    out.state_hash = 0x8000000000000001ULL;
-    out.state_bytes = 64;
+    out.state.lr = 0.1;
+    out.state.hash = 0x8000000000000001ULL;
+    out.state.bytes = 64;
     return out;
 }
 
 // A lap of trainers that wait for each other.
 inline LapRecord exchanging(LapRecord record) {
-    record.exposed_s = {0.5, 0.25};
-    record.sync_rounds = 7;
-    record.staleness = {5, 0, 2};
+    record.sync.exposed_s = {0.5, 0.25};
+    record.sync.rounds = 7;
+    record.sync.staleness = {5, 0, 2};
     return record;
 }
 
@@ -86,16 +86,16 @@ inline LapRecord first_trial(double correct = 6) {
     auto out = lap_record(0, 0, correct);
     out.units = {unit(0, 0, 0, 2), unit(1, 1, 3, 1, 0.001)};
     out.units[0].cpu_s = 1;
-    out.valid_start_unix_s = 104;
-    out.valid_seconds = 1;
+    out.valid.start_unix_s = 104;
+    out.valid.seconds = 1;
     return out;
 }
 
 inline LapRecord second_trial(double correct = 4) {
     auto out = lap_record(1, 0, correct);
     out.units = {unit(1, 1, 0, 3), unit(0, 0, 3, 1, 0.003)};
-    out.valid_start_unix_s = 104;
-    out.valid_seconds = 2;
+    out.valid.start_unix_s = 104;
+    out.valid.seconds = 2;
     return out;
 }
 

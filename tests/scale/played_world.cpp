@@ -131,7 +131,7 @@ void PlayedWorld::save(Rank at, TrialId trial) {
     about.record.trial = trial;
     about.record.epoch = epochs;
     about.state_hash = played_hash(trial, epochs - 1);
-    LapSink::Saved saved;
+    SavedState saved;
     saved.trial = trial;
     saved.epoch = epochs;
     saved.file = checkpoint_name(about, welcome_.checkpoints.incarnation);
@@ -227,18 +227,18 @@ LapRecord PlayedWorld::record_of(Rank at, Lap const& lap) const {
         unit.state_hash = played_hash(lap.trial, -1 - lap.epoch * shards - step);
         out.units.push_back(unit);
     }
-    out.state_hash = out.units.back().state_hash;
-    out.hops = shards;
-    out.hop_bytes = shards * static_cast<std::int64_t>(welcome_.state_bytes);
+    out.state.hash = out.units.back().state_hash;
+    out.hops.count = shards;
+    out.hops.bytes = shards * static_cast<std::int64_t>(welcome_.state_bytes);
     out.valid.rows = 1000;
     out.valid.loss = 1000.0 / (1 + lap.epoch) + std::sin(static_cast<double>(lap.trial.value));
     out.valid.correct = 500 + static_cast<double>((lap.trial.value * 37 + lap.epoch) % 400);
-    out.valid_start_unix_s = now;
-    out.valid_seconds = k_unit_s;
-    out.lr = 0.1;
-    out.begin_hash = lap.epoch == 0 ? 0 : played_hash(lap.trial, lap.epoch - 1);
-    out.end_hash = played_hash(lap.trial, lap.epoch);
-    out.state_bytes = welcome_.state_bytes;
+    out.valid.start_unix_s = now;
+    out.valid.seconds = k_unit_s;
+    out.state.lr = 0.1;
+    out.state.begin_hash = lap.epoch == 0 ? 0 : played_hash(lap.trial, lap.epoch - 1);
+    out.state.end_hash = played_hash(lap.trial, lap.epoch);
+    out.state.bytes = welcome_.state_bytes;
     return out;
 }
 

@@ -44,7 +44,7 @@ public:
         take();
         for (auto const& record : job.journal_) {
             ASSERT_FALSE(queues_[record.trial].empty()) << record.trial.value << ":" << record.epoch;
-            states_[record.id()] = record.state_hash;
+            states_[record.id()] = record.state.hash;
             deliver(record);
         }
     }

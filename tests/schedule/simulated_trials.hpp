@@ -74,7 +74,7 @@ protected:
         }
         auto const values = std::hash<std::string>{}(to_json(lap.assignment).dump());
         auto const state = stream_key(before, Purpose::synthetic, {lap.epoch, static_cast<std::int64_t>(values)});
-        record.state_hash = state;
+        record.state.hash = state;
         record.valid.loss = loss ? loss(id) : Rng(state).uniform();
         if (bad_) record.outcome = bad_(id);
         if (record.outcome != Outcome::finished) record.reason = "as told";

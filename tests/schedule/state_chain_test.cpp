@@ -18,13 +18,18 @@ LapRecord record(int trial, int epoch, std::uint64_t begin_hash, std::uint64_t e
     LapRecord out;
     out.trial = TrialId(trial);
     out.epoch = epoch;
-    out.begin_hash = begin_hash;
-    out.end_hash = end_hash;
+    out.state.begin_hash = begin_hash;
+    out.state.end_hash = end_hash;
     return out;
 }
 
-LapSink::Saved file(int trial, int epoch, int step, std::uint64_t state_hash, std::uint64_t begin_hash) {
-    return {TrialId(trial), epoch, step, 0, "file", true, 0, state_hash, begin_hash};
+SavedState file(int trial, int epoch, int step, std::uint64_t state_hash, std::uint64_t begin_hash) {
+    return {.trial = TrialId(trial),
+            .epoch = epoch,
+            .step = step,
+            .file = "file",
+            .state_hash = state_hash,
+            .begin_hash = begin_hash};
 }
 
 TEST(StateChain, ALapBeginsWhereTheOneBeforeEnded) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "experiment/measures.hpp"
 #include "fake_director.hpp"
 #include "search/plan.hpp"
 

@@ -25,8 +25,8 @@ void expect_workers_bits(JobResult const& job, Experiment const& experiment) {
             workers.synchronous_epoch(epoch);
             auto const& lap = job.laps.at({TrialId(t), epoch});
             ASSERT_EQ(lap.outcome, Outcome::finished) << lap.reason;
-            EXPECT_EQ(to_hex(lap.state_hash), to_hex(workers.hash(0))) << "trial " << t << " epoch " << epoch << " K " << k;
-            EXPECT_EQ(lap.sync_rounds, workers.plan().steps());
+            EXPECT_EQ(to_hex(lap.state.hash), to_hex(workers.hash(0))) << "trial " << t << " epoch " << epoch << " K " << k;
+            EXPECT_EQ(lap.sync.rounds, workers.plan().steps());
             auto const weights = workers.model(0).state->layout().end_of(Block::parameter);
             expected_bytes += static_cast<std::uint64_t>(workers.plan().steps()) * 2 * (k - 1) * weights;
             std::int64_t rows = 0;
@@ -106,7 +106,7 @@ TEST(Allreduce, RingAgreesWithTheDeterministicSum) {
         auto const& lap = job.laps.at({TrialId(0), 0});
         ASSERT_EQ(lap.outcome, Outcome::finished) << lap.reason;
         if (workers.size() <= 2) {
-            EXPECT_EQ(to_hex(lap.state_hash), to_hex(workers.hash(0))) << "two terms have one order";
+            EXPECT_EQ(to_hex(lap.state.hash), to_hex(workers.hash(0))) << "two terms have one order";
         }
         double loss = 0;
         for (auto const& unit : lap.units) loss += unit.loss_sum;

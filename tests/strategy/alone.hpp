@@ -122,7 +122,7 @@ inline void expect_same_bits(JobResult const& job, Experiment const& experiment,
             EXPECT_EQ(lap.valid.correct, sums.correct());
             EXPECT_EQ(std::bit_cast<std::uint64_t>(lap.valid.f1), std::bit_cast<std::uint64_t>(sums.scores().f1))
                 << "or both NaN";
-            EXPECT_EQ(lap.state_bytes, expected.state_bytes);
+            EXPECT_EQ(lap.state.bytes, expected.state_bytes);
         }
     }
 }
@@ -134,11 +134,11 @@ inline void expect_equal(JobResult const& job, Experiment const& experiment, std
     std::int64_t hops = 0;
     std::uint64_t hop_bytes = 0;
     for (auto const& [key, lap] : job.laps) {
-        hops += lap.hops;
-        hop_bytes += static_cast<std::uint64_t>(lap.hops) * lap.state_bytes;
+        hops += lap.hops.count;
+        hop_bytes += static_cast<std::uint64_t>(lap.hops.count) * lap.state.bytes;
         auto const held_out = held_out_of(trials[key.trial.index()], experiment.search.folds);
         auto const route = route_of(key.trial, shards, experiment.strategy);
-        EXPECT_EQ(lap.hops, hops_per_lap(policy, key, job.owners, held_out, route));
+        EXPECT_EQ(lap.hops.count, hops_per_lap(policy, key, job.owners, held_out, route));
     }
     // The byte counter: exactly hops x state size, nothing for stays.
     EXPECT_EQ(job.totals.bytes[static_cast<std::size_t>(Traffic::state)], hop_bytes) << hops << " hops";

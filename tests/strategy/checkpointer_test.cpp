@@ -23,7 +23,7 @@ protected:
     CheckpointerTest() { fs::create_directories(run_dir_ / "checkpoints"); }  // as rank 0 does
     std::unique_ptr<Checkpointer> make(double every_s, double mbps = 0) {
         CheckpointTarget const target{run_dir_, "run", 1, every_s, mbps};
-        return std::make_unique<Checkpointer>(target, *pool_, [this](LapSink::Saved const& saved) {
+        return std::make_unique<Checkpointer>(target, *pool_, [this](SavedState const& saved) {
             std::lock_guard const lock(mutex_);
             saved_.push_back(saved);
         });
@@ -42,7 +42,7 @@ protected:
         file.read_state(out);
         return out;
     }
-    std::vector<LapSink::Saved> saved() {
+    std::vector<SavedState> saved() {
         std::lock_guard const lock(mutex_);
         return saved_;
     }
@@ -51,7 +51,7 @@ protected:
     fs::path run_dir_ = scratch_.path() / "run";
     std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
     std::mutex mutex_;
-    std::vector<LapSink::Saved> saved_;
+    std::vector<SavedState> saved_;
 };
 
 TEST_F(CheckpointerTest, WhatIsToldIsOnTheDisk) {
@@ -116,11 +116,11 @@ TEST_F(CheckpointerTest, TellsWhatALossWouldHaveCost) {
 // Within an attempt that has failed and is not put back yet.
 class CheckpointerUnderWayTest : public CheckpointerTest {
 protected:
-    LapSink::Saved written_after(std::function<void(Checkpointer&)> within_the_attempt) {
+    SavedState written_after(std::function<void(Checkpointer&)> within_the_attempt) {
         fs::remove_all(run_dir_);
-        std::promise<LapSink::Saved> written;
+        std::promise<SavedState> written;
         Checkpointer* self = nullptr;
-        Checkpointer checkpointer({run_dir_, "run", 1, 60, 0}, *pool_, [&](LapSink::Saved const& saved) {
+        Checkpointer checkpointer({run_dir_, "run", 1, 60, 0}, *pool_, [&](SavedState const& saved) {
             if (!saved.file.empty()) return written.set_value(saved);
             fs::create_directories(run_dir_ / "checkpoints");
             within_the_attempt(*self);

@@ -144,7 +144,7 @@ void expect_others_unhurt(JobResult const& job, JobResult const& healthy) {
             auto const& lap = job.laps.at({TrialId(trial), epoch});
             auto const& wanted = healthy.laps.at({TrialId(trial), epoch});
             EXPECT_EQ(lap.outcome, Outcome::finished) << lap.reason;
-            EXPECT_EQ(to_hex(lap.state_hash), to_hex(wanted.state_hash)) << "trial " << trial << " epoch " << epoch;
+            EXPECT_EQ(to_hex(lap.state.hash), to_hex(wanted.state.hash)) << "trial " << trial << " epoch " << epoch;
             EXPECT_EQ(lap.valid.loss, wanted.valid.loss);
         }
 }
@@ -232,13 +232,13 @@ TEST(Failure, TheEndDuringTestScoringIsNone) {
         manifest.test = manifest.valid;
         write_manifest(data, manifest);
         std::vector<Assignment> const trials{{{"train.optimizer.lr", 0.02}}};
-        auto const score = [&](Dispatcher& dispatcher, JobResult const& job) {
+        auto const score = [&](Pump& pump, JobResult const& job) {
             Lap best;
             best.trial = TrialId(0);
             for (auto const& [key, record] : job.laps)
                 if (record.valid.correct > job.laps.at({TrialId(0), best.epoch}).valid.correct) best.epoch = key.epoch;
             best.assignment = trials[0];
-            dispatcher.score_best(best, TrainerId(0));
+            pump.dispatcher().score_best(best, TrainerId(0));
         };
         auto const job =
             run_as_scheduler(world, read_document(document(data.string(), "mop")), k_shards, trials, {.before_end = score});

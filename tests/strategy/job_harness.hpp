@@ -17,6 +17,7 @@
 #include "schedule/visit.hpp"
 #include "strategy/build_info.hpp"
 #include "strategy/common/dispatcher.hpp"
+#include "strategy/common/lap_sink.hpp"
 #include "strategy/common/pump.hpp"
 #include "strategy/common/resources.hpp"
 #include "strategy/common/roll_call_messages.hpp"
@@ -100,8 +101,8 @@ inline OwnerTable owners_for(Experiment const& experiment, int shards, int train
 
 // What rank 0 does at moments of a job.
 struct JobHooks {
-    std::function<void(Courier&)> all_sent = {};  // every lap has been sent; it may still be on its way
-    std::function<void(Dispatcher&, JobResult const&)> before_end = {};  // every trial has ended; the trainers are there
+    std::function<void(Courier&)> all_sent = {};                   // every lap has been sent; it may still be on its way
+    std::function<void(Pump&, JobResult const&)> before_end = {};  // every trial has ended; the trainers are there
 };
 
 // Until all that this rank has sent to the trainers is in their inboxes. A trainer's courier takes messages in order. It
@@ -120,24 +121,24 @@ inline JobResult run_as_scheduler(World& world, Experiment const& experiment, in
     result.owners = owners_for(experiment, shards, trainers_with_data(experiment.strategy, world.size() - 1),
                                static_cast<std::int64_t>(trials.size()));
     Courier courier(world, {});
-    auto const hellos = call_roll(courier, {experiment.document.dump(), experiment.strategy.name, result.owners, 0},
-                                  k_test_build, RunConfig{});
+    auto const hellos = value_or_refuse(call_roll(
+        courier, {experiment.document.dump(), experiment.strategy.name, result.owners, 0}, k_test_build, RunConfig{}));
     std::vector<std::string> hosts;
     for (auto const& [rank, hello] : hellos) hosts.push_back(hello.host);
-    auto const dispatcher = entry.make_dispatcher({courier, experiment, result.owners});
+    Pump pump(courier, hosts, 60, entry.make_dispatcher({courier, experiment, result.owners}));
+    auto& dispatcher = pump.dispatcher();
     for (std::size_t t = 0; t < trials.size(); ++t)
         for (int epoch = 0; epoch < experiment.train.epochs; ++epoch) {
             double const cost = lap_cost(TrialId(t));
             Lap lap{TrialId(t), epoch, 1, 0, (experiment.train.epochs - epoch) * cost, trials[t]};
             lap.route = route_of(lap.trial, shards / experiment.strategy.group_size, experiment.strategy);
             lap.unit_cost = cost / shards;
-            dispatcher->execute(lap);
+            dispatcher.execute(lap);
         }
     if (hooks.all_sent) hooks.all_sent(courier);
-    Collector collector(result, experiment.train.epochs, *dispatcher);
-    Pump pump(courier, hosts, 60, *dispatcher);
-    while (collector.ended.size() < trials.size()) pump.take(collector, 1);
-    if (hooks.before_end) hooks.before_end(*dispatcher, result);
+    Collector collector(result, experiment.train.epochs, dispatcher);
+    while (collector.ended.size() < trials.size()) refuse(pump.take(collector, 1));
+    if (hooks.before_end) hooks.before_end(pump, result);
     result.totals = end_job(courier, 0, 30);
     say_farewell(courier);
     return result;

@@ -132,9 +132,9 @@ void expect_averaged_bits(JobResult const& job, Experiment const& experiment) {
             oracle.epoch(epoch);
             auto const& lap = job.laps.at({TrialId(t), epoch});
             ASSERT_EQ(lap.outcome, Outcome::finished) << lap.reason;
-            EXPECT_EQ(to_hex(lap.state_hash), to_hex(oracle.workers.hash(0)))
+            EXPECT_EQ(to_hex(lap.state.hash), to_hex(oracle.workers.hash(0)))
                 << "trial " << t << " epoch " << epoch << " K " << k;
-            EXPECT_EQ(lap.sync_rounds, oracle.rounds - before);
+            EXPECT_EQ(lap.sync.rounds, oracle.rounds - before);
             EXPECT_EQ(std::accumulate(lap.units.begin(), lap.units.end(), std::int64_t{0},
                                       [](std::int64_t rows, UnitRecord const& unit) { return rows + unit.rows; }),
                       5 * 31 + 1);
@@ -151,7 +151,7 @@ void expect_averaged_bits(JobResult const& job, Experiment const& experiment) {
     for (std::size_t t = 0; t < trials.size(); ++t) {
         auto const serial = alone.train(TrialId(t), trials[t]);
         for (int epoch = 0; epoch < k_epochs; ++epoch)
-            EXPECT_EQ(to_hex(job.laps.at({TrialId(t), epoch}).state_hash),
+            EXPECT_EQ(to_hex(job.laps.at({TrialId(t), epoch}).state.hash),
                       to_hex(serial.hashes[static_cast<std::size_t>(5 * (epoch + 1) - 1)]));
     }
 }
@@ -203,7 +203,7 @@ TEST(ModelAveraging, ARingAgreesWithTheRankOrderToRounding) {
         auto const& lap = job.laps.at({TrialId(0), 0});
         ASSERT_EQ(lap.outcome, Outcome::finished) << lap.reason;
         if (oracle.workers.size() <= 2) {
-            EXPECT_EQ(to_hex(lap.state_hash), to_hex(oracle.workers.hash(0))) << "two terms have one order";
+            EXPECT_EQ(to_hex(lap.state.hash), to_hex(oracle.workers.hash(0))) << "two terms have one order";
         }
         EXPECT_EQ(gradient_bytes(job),
                   2 * static_cast<std::uint64_t>(oracle.workers.size() - 1) * oracle.mean_bytes * 2 * k_epochs);
@@ -295,8 +295,8 @@ TEST(ScaleLr, MultipliesTheRateOfEveryTrialByTheNumberOfTrainers) {
                               else
                                   oracle.epoch(epoch);
                               auto const& lap = job.laps.at({TrialId(t), epoch});
-                              EXPECT_EQ(to_hex(lap.state_hash), to_hex(oracle.workers.hash(0))) << strategy << " " << epoch;
-                              EXPECT_NEAR(lap.lr, epoch == 0 ? lr / 2 : 0, 0.2 * lr) << "the cosine's middle and end";
+                              EXPECT_EQ(to_hex(lap.state.hash), to_hex(oracle.workers.hash(0))) << strategy << " " << epoch;
+                              EXPECT_NEAR(lap.state.lr, epoch == 0 ? lr / 2 : 0, 0.2 * lr) << "the cosine's middle and end";
                           }
                       }
                   });

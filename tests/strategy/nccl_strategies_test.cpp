@@ -6,6 +6,7 @@
 
 #include "comm/fake_nccl.hpp"
 #include "core/log.hpp"
+#include "fetch_best.hpp"
 #include "group_oracle.hpp"
 #include "strategy/common/trainer_gpu.hpp"
 #include "strategy/together/buckets.hpp"
@@ -65,10 +66,9 @@ Trained train(Through through, Case const& wanted) {
         TemporaryDirectory const directory;
         auto const experiment = experiment_on(directory, wanted.settings);
         try {
-            out.job = run_as_scheduler(world, experiment, 5, {{}},
-                                       {.before_end = [&](Dispatcher& dispatcher, JobResult const& job) {
+            out.job = run_as_scheduler(world, experiment, 5, {{}}, {.before_end = [&](Pump& pump, JobResult const& job) {
                                            if (job.laps.at({TrialId(0), 0}).outcome != Outcome::finished) return;
-                                           auto const best = dispatcher.fetch_best({TrialId(0), 0}, TrainerId(0));
+                                           auto const best = fetch_best(pump, {TrialId(0), 0}, TrainerId(0));
                                            out.state.assign(best.bytes().begin(), best.bytes().end());
                                        }});
         } catch (CommError const& error) {
@@ -116,17 +116,17 @@ TEST(NcclAllreduce, TrainsAsTheCourierDoes) {
             ASSERT_EQ(nccl.error, "");
             auto const &a = plain.job.laps.at({TrialId(0), 0}), &b = nccl.job.laps.at({TrialId(0), 0});
             ASSERT_EQ(b.outcome, Outcome::finished) << b.reason;
-            EXPECT_EQ(a.sync_rounds, b.sync_rounds);
+            EXPECT_EQ(a.sync.rounds, b.sync.rounds);
             EXPECT_LT(largest_difference(plain.state, nccl.state), 2e-5) << trainers;
             EXPECT_NEAR(a.valid.loss, b.valid.loss, 1e-4);
             if (trainers == 2) {
-                EXPECT_EQ(to_hex(a.state_hash), to_hex(b.state_hash)) << "two terms have one order";
+                EXPECT_EQ(to_hex(a.state.hash), to_hex(b.state.hash)) << "two terms have one order";
             }
             EXPECT_GT(gradient_bytes(plain.job), 0U);
             EXPECT_EQ(gradient_bytes(nccl.job), 0U) << "nothing of a gradient went through the courier";
             for (auto const& calls : nccl.calls) {
                 EXPECT_EQ(calls->begins, 1) << "one bring-up";
-                EXPECT_GE(calls->sums, b.sync_rounds);
+                EXPECT_GE(calls->sums, b.sync.rounds);
                 EXPECT_EQ(calls->destroys, 1) << "it ends in good order";
                 EXPECT_EQ(calls->aborts, 0);
             }
@@ -205,17 +205,17 @@ TEST(NcclModelAveraging, TrainsAsTheCourierDoes) {
             ASSERT_EQ(nccl.error, "");
             auto const &a = plain.job.laps.at({TrialId(0), 0}), &b = nccl.job.laps.at({TrialId(0), 0});
             ASSERT_EQ(b.outcome, Outcome::finished) << b.reason;
-            EXPECT_EQ(a.sync_rounds, b.sync_rounds);
+            EXPECT_EQ(a.sync.rounds, b.sync.rounds);
             EXPECT_LT(largest_difference(plain.state, nccl.state), 2e-5) << trainers;
             if (trainers == 2) {
-                EXPECT_EQ(to_hex(a.state_hash), to_hex(b.state_hash)) << "two terms have one order";
+                EXPECT_EQ(to_hex(a.state.hash), to_hex(b.state.hash)) << "two terms have one order";
             }
-            EXPECT_EQ(to_hex(a.state_hash), to_hex(train(Through::courier, wanted).job.laps.at({TrialId(0), 0}).state_hash))
+            EXPECT_EQ(to_hex(a.state.hash), to_hex(train(Through::courier, wanted).job.laps.at({TrialId(0), 0}).state.hash))
                 << "fetched and stored";
             EXPECT_GT(gradient_bytes(plain.job), 0U);
             EXPECT_EQ(gradient_bytes(nccl.job), 0U) << "no mean went through the courier";
             for (auto const& calls : nccl.calls) {
-                EXPECT_GE(calls->sums, b.sync_rounds);
+                EXPECT_GE(calls->sums, b.sync.rounds);
                 EXPECT_EQ(calls->destroys, 1) << "it ends in good order";
             }
         }
@@ -229,7 +229,7 @@ TEST(NcclModelAveraging, IsNotUsedByAMaster) {
 
 TEST(NcclAllreduce, OneBucketIsOneSumAStep) {
     auto const trained = train(Through::nccl, {{}, 2});
-    EXPECT_EQ(trained.calls[0]->sums, trained.job.laps.at({TrialId(0), 0}).sync_rounds);
+    EXPECT_EQ(trained.calls[0]->sums, trained.job.laps.at({TrialId(0), 0}).sync.rounds);
 }
 
 TEST(NcclAllreduce, IsNotUsedWhereBitsMustBeTheSame) {
@@ -246,8 +246,8 @@ TEST(NcclAllreduce, OneTrainerMayBeToldTo) {
     EXPECT_EQ(train(Through::nccl, {{}, 1}).calls[0]->begins, 0);
     auto const told = train(Through::nccl, {{{"strategy.collectives", "nccl"}}, 1});
     EXPECT_GT(told.calls[0]->sums, 0);
-    EXPECT_EQ(to_hex(told.job.laps.at({TrialId(0), 0}).state_hash),
-              to_hex(train(Through::courier, {{}, 1}).job.laps.at({TrialId(0), 0}).state_hash));
+    EXPECT_EQ(to_hex(told.job.laps.at({TrialId(0), 0}).state.hash),
+              to_hex(train(Through::courier, {{}, 1}).job.laps.at({TrialId(0), 0}).state.hash));
 }
 
 struct Watched {

@@ -69,11 +69,11 @@ void expect_workers_bits(JobResult const& job, Experiment const& experiment) {
             workers.synchronous_epoch(epoch);
             auto const& lap = job.laps.at({TrialId(t), epoch});
             ASSERT_EQ(lap.outcome, Outcome::finished) << lap.reason;
-            EXPECT_EQ(to_hex(lap.state_hash), to_hex(workers.hash(0)))
+            EXPECT_EQ(to_hex(lap.state.hash), to_hex(workers.hash(0)))
                 << "trial " << t << " epoch " << epoch << " K " << workers.size() << " "
                 << experiment.document.at("strategy").dump();
-            EXPECT_EQ(lap.sync_rounds, workers.plan().steps());
-            EXPECT_EQ(lap.lr, workers.model(0).training->learning_rate());
+            EXPECT_EQ(lap.sync.rounds, workers.plan().steps());
+            EXPECT_EQ(lap.state.lr, workers.model(0).training->learning_rate());
         }
     }
     expect_bytes(job, experiment);
@@ -96,7 +96,7 @@ TEST(ParameterServer, SyncEqualsKWorkersInOneLoop) {
         run_group("parameter_server", settings, [](JobResult const& job, Experiment const& experiment) {
             expect_workers_bits(job, experiment);
             for (auto const& [key, lap] : job.laps)
-                EXPECT_EQ(lap.server_log.empty(), experiment.strategy.mode == ServerMode::sync);
+                EXPECT_EQ(lap.sync.server_log.empty(), experiment.strategy.mode == ServerMode::sync);
         });
 }
 
@@ -123,14 +123,14 @@ TEST(ParameterServer, AsyncWithOneWorkerIsSerial) {
         std::int64_t gradients = 0;
         for (int k = 0; k < workers.size(); ++k) gradients += workers.plan().own_steps(k);
         for (auto const& [key, lap] : job.laps)
-            EXPECT_EQ(std::accumulate(lap.staleness.begin(), lap.staleness.end(), std::int64_t{0}), gradients);
+            EXPECT_EQ(std::accumulate(lap.sync.staleness.begin(), lap.sync.staleness.end(), std::int64_t{0}), gradients);
         if (workers.size() > 1) return;
         Alone alone(experiment);
         auto const serial = alone.train(TrialId(0), two_trials()[0]);
         for (int epoch = 0; epoch < k_epochs; ++epoch) {
             auto const& lap = job.laps.at({TrialId(0), epoch});
-            EXPECT_EQ(to_hex(lap.state_hash), to_hex(serial.hashes[static_cast<std::size_t>(5 * epoch + 4)]));
-            EXPECT_EQ(lap.staleness, (std::vector<std::int64_t>{gradients}));
+            EXPECT_EQ(to_hex(lap.state.hash), to_hex(serial.hashes[static_cast<std::size_t>(5 * epoch + 4)]));
+            EXPECT_EQ(lap.sync.staleness, (std::vector<std::int64_t>{gradients}));
         }
     });
 }
@@ -156,7 +156,7 @@ TEST(ParameterServer, TheLogReplaysTheRun) {
                     again.trial = TrialId(t);
                     again.epoch = epoch;
                     again.assignment = two_trials()[t];
-                    EXPECT_EQ(to_hex(replay.train(again, lap.server_log, lap)), to_hex(lap.state_hash))
+                    EXPECT_EQ(to_hex(replay.train(again, lap.sync.server_log, lap)), to_hex(lap.state.hash))
                         << experiment.document.at("strategy").dump() << " trial " << t << " epoch " << epoch << " of "
                         << trainers_of(job) << " trainers";
                 }
@@ -221,7 +221,7 @@ TEST(ParameterServer, SspReachesItsBoundAndStaysWithin) {
         "parameter_server", settings,
         [&](JobResult const& job, Experiment const& experiment) {
             std::size_t most = 0;
-            for (auto const& [key, lap] : job.laps) most = std::max(most, lap.staleness.size());
+            for (auto const& [key, lap] : job.laps) most = std::max(most, lap.sync.staleness.size());
             EXPECT_LE(most, 3U);
             if (!mpi_world()) {
                 EXPECT_EQ(most, 3U) << "the bound is reached";

@@ -27,7 +27,7 @@ std::vector<std::uint64_t> hashes(JobResult const& result, int trial) {
         auto const& record = result.laps.at({TrialId(trial), epoch});
         EXPECT_EQ(record.outcome, Outcome::finished) << record.reason;
         for (auto const& unit : record.units) out.push_back(unit.state_hash);
-        out.push_back(record.state_hash);
+        out.push_back(record.state.hash);
     }
     return out;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "fetch_best.hpp"
 #include "whole_batches.hpp"
 #include "wrapped_model.hpp"
 
@@ -56,12 +57,11 @@ void run_one(Settings const& settings, std::function<void(Trained const&, Experi
         TemporaryDirectory const directory;
         auto const experiment = experiment_on(directory, settings);
         Trained trained;
-        trained.job =
-            run_as_scheduler(world, experiment, 5, {{}}, {.before_end = [&](Dispatcher& dispatcher, JobResult const& job) {
-                                 if (job.laps.at({TrialId(0), 0}).outcome != Outcome::finished) return;
-                                 auto const best = dispatcher.fetch_best({TrialId(0), 0}, TrainerId(0));
-                                 trained.state.assign(best.bytes().begin(), best.bytes().end());
-                             }});
+        trained.job = run_as_scheduler(world, experiment, 5, {{}}, {.before_end = [&](Pump& pump, JobResult const& job) {
+                                           if (job.laps.at({TrialId(0), 0}).outcome != Outcome::finished) return;
+                                           auto const best = fetch_best(pump, {TrialId(0), 0}, TrainerId(0));
+                                           trained.state.assign(best.bytes().begin(), best.bytes().end());
+                                       }});
         check(trained, experiment);
         barrier(world);
     };

@@ -5,6 +5,7 @@
 
 #include "alone.hpp"
 #include "comm/codec.hpp"
+#include "fetch_best.hpp"
 #include "strategy/common/pump.hpp"
 #include "strategy/trainer/job_ended.hpp"
 #include "strategy/whole_laps/row_client.hpp"
@@ -57,8 +58,8 @@ void expect_formula_bytes(JobResult const& job, Manifest const& manifest, std::s
         auto const bytes = foreign_rows(job.owners, manifest, lap.home) * k_row_bytes;
         every_lap += bytes;
         if (training.insert(lap.home).second) once += bytes;
-        EXPECT_EQ(lap.exposed_s.size(), static_cast<std::size_t>(job.owners.trainers));
-        EXPECT_EQ(lap.hops, 0);
+        EXPECT_EQ(lap.sync.exposed_s.size(), static_cast<std::size_t>(job.owners.trainers));
+        EXPECT_EQ(lap.hops.count, 0);
     }
     EXPECT_EQ(training.size(), static_cast<std::size_t>(job.owners.trainers))
         << "every trainer trains, with or without shards";
@@ -121,13 +122,12 @@ TEST(TaskParallel, TheBestSnapshotIsAtHome) {
         TemporaryDirectory const directory;
         auto const data = make_tiny_dataset(directory.path() / "data", 2, 30);
         auto const experiment = read_document(described({2, "remote", "all"}, data.string()));
-        run_as_scheduler(world, experiment, 2, some_trials(),
-                         {.before_end = [](Dispatcher& dispatcher, JobResult const& job) {
+        run_as_scheduler(world, experiment, 2, some_trials(), {.before_end = [](Pump& pump, JobResult const& job) {
                              auto const* best = &job.laps.begin()->second;
                              for (auto const& [key, lap] : job.laps)  // by trial and epoch: the first of equals
                                  if (lap.valid.correct > best->valid.correct) best = &lap;
-                             auto const state = dispatcher.fetch_best({best->trial, best->epoch}, best->home);
-                             EXPECT_EQ(state.bytes().size(), best->state_bytes);
+                             auto const state = fetch_best(pump, {best->trial, best->epoch}, best->home);
+                             EXPECT_EQ(state.bytes().size(), best->state.bytes);
                          }});
         barrier(world);
     });
@@ -140,14 +140,14 @@ void lap_after_damage(World& world, std::filesystem::path const& data) {
     result.owners = make_owners(2, 2, 1);
     Courier courier(world, {});
     call_roll(courier, {experiment.document.dump(), "task_parallel", result.owners, 0}, k_test_build, RunConfig{});
-    auto const dispatcher = make_task_dispatcher({courier, experiment, result.owners});
-    Collector collector(result, k_epochs, *dispatcher);
-    Pump pump(courier, {"here", "here"}, 60, *dispatcher);
-    dispatcher->execute({TrialId(0), 0, 1, 0, 2, some_trials()[0]});
-    while (result.laps.empty()) pump.take(collector, 1);
+    Pump pump(courier, {"here", "here"}, 60, make_task_dispatcher({courier, experiment, result.owners}));
+    auto& dispatcher = pump.dispatcher();
+    Collector collector(result, k_epochs, dispatcher);
+    dispatcher.execute({TrialId(0), 0, 1, 0, 2, some_trials()[0]});
+    while (result.laps.empty()) refuse(pump.take(collector, 1));
     std::filesystem::resize_file(data / "train-00001.h5", 2100);
-    dispatcher->execute({TrialId(0), 1, 1, 0, 1, some_trials()[0]});
-    while (collector.ended.empty()) pump.take(collector, 1);
+    dispatcher.execute({TrialId(0), 1, 1, 0, 1, some_trials()[0]});
+    while (collector.ended.empty()) refuse(pump.take(collector, 1));
 }
 
 TEST(TaskParallel, WhatTheOwnerCannotReadEndsTheJob) {

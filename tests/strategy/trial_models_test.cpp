@@ -137,8 +137,8 @@ TEST_F(TrialModelsTest, AModelThatIsMadeAgainComputesTheSameBits) {
     EXPECT_GE(made(0), 4) << "once before each step";
     ASSERT_EQ(among_many.units.size(), 2U);
     for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(among_many.units[i].state_hash, alone.units[i].state_hash) << i;
-    EXPECT_EQ(among_many.end_hash, alone.end_hash);
-    EXPECT_NE(alone.end_hash, 0U);
+    EXPECT_EQ(among_many.state.end_hash, alone.state.end_hash);
+    EXPECT_NE(alone.state.end_hash, 0U);
     EXPECT_EQ(among_many.valid.loss, alone.valid.loss);
 }
 

@@ -158,10 +158,10 @@ void expect_as_alone(JobResult const& job, Experiment const& experiment) {
                 EXPECT_EQ(unit.trainer, job.owners.of(unit.shard));
                 EXPECT_EQ(unit.rows, unit.shard == ShardId(0) ? 32 : 31);
             }
-            EXPECT_EQ(to_hex(lap.state_hash), to_hex(hashes.back()));
+            EXPECT_EQ(to_hex(lap.state.hash), to_hex(hashes.back()));
             EXPECT_EQ(lap.valid.rows, k_shards * 11);
-            ASSERT_EQ(lap.validators.size(), size);
-            EXPECT_EQ(lap.validators.front(), lap.home);
+            ASSERT_EQ(lap.valid.trainers.size(), size);
+            EXPECT_EQ(lap.valid.trainers.front(), lap.home);
         }
     }
 }
@@ -219,12 +219,12 @@ TEST(UnitGroup, WithOneBundleHasTheBitsOfAllreduce) {
     for (int epoch = 0; epoch < k_epochs; ++epoch) {
         auto const &all = jobs[0].laps.at({TrialId(0), epoch}), &group = jobs[1].laps.at({TrialId(0), epoch});
         ASSERT_EQ(group.outcome, Outcome::finished) << group.reason;
-        EXPECT_EQ(to_hex(group.state_hash), to_hex(all.state_hash)) << epoch;
-        EXPECT_EQ(to_hex(group.end_hash), to_hex(all.end_hash)) << epoch;
-        EXPECT_EQ(group.sync_rounds, all.sync_rounds);
+        EXPECT_EQ(to_hex(group.state.hash), to_hex(all.state.hash)) << epoch;
+        EXPECT_EQ(to_hex(group.state.end_hash), to_hex(all.state.end_hash)) << epoch;
+        EXPECT_EQ(group.sync.rounds, all.sync.rounds);
         EXPECT_EQ(group.valid.loss, all.valid.loss);
-        EXPECT_EQ(group.validators, (std::vector{TrainerId(0), TrainerId(1)}));
-        EXPECT_EQ(group.validators, all.validators);
+        EXPECT_EQ(group.valid.trainers, (std::vector{TrainerId(0), TrainerId(1)}));
+        EXPECT_EQ(group.valid.trainers, all.valid.trainers);
         ASSERT_EQ(group.units.size(), all.units.size());
         for (std::size_t u = 0; u < all.units.size(); ++u) EXPECT_EQ(group.units[u].loss_sum, all.units[u].loss_sum);
     }

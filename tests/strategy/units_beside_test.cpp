@@ -182,8 +182,8 @@ TEST(UnitsBeside, TrialsDivergeAsWithoutAHelper) {
         auto const& found = jobs["on"].laps.at(id);
         EXPECT_EQ(found.outcome, wanted.outcome);
         EXPECT_EQ(found.reason, wanted.reason);
-        EXPECT_EQ(found.state_hash, wanted.state_hash);
-        EXPECT_EQ(found.end_hash, wanted.end_hash);
+        EXPECT_EQ(found.state.hash, wanted.state.hash);
+        EXPECT_EQ(found.state.end_hash, wanted.state.end_hash);
         EXPECT_EQ(found.units.size(), wanted.units.size());
         diverged += wanted.outcome == Outcome::diverged ? 1 : 0;
     }

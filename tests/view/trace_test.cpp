@@ -130,10 +130,10 @@ TEST_F(TraceTest, AnArrowIntoThePastIsLeftOut) {
 TEST_F(TraceTest, TrainersThatTrainTogetherHaveNoArrows) {
     TraceWriter trace(file_, {"node1", "node2"}, 99);
     auto together = first_trial();
-    together.hops = 0;
+    together.hops.count = 0;
     trace.add(together);
     auto groups = second_trial();  // members of a group take turns in its record, and the group hops once
-    groups.hops = 1;
+    groups.hops.count = 1;
     trace.add(groups);
     trace.close();
     EXPECT_TRUE(with("ph", "s").empty());
@@ -162,11 +162,11 @@ TEST_F(TraceTest, CountersOfBytesAndOfTheQueue) {
     TraceWriter trace(file_, {"node1", "node2"}, 99);
     for (int const trial : {0, 1, 1, 2}) trace.released({TrialId(trial), 0});
     auto lap = first_trial();
-    lap.hop_bytes = 2'500'000;
+    lap.hops.bytes = 2'500'000;
     trace.add(lap);
     trace.ended(TrialId(2));  // its lap never comes
     lap = second_trial();
-    lap.hop_bytes = 500'000;
+    lap.hops.bytes = 500'000;
     trace.add(lap);
     trace.close();
     std::vector<double> moved, queued;

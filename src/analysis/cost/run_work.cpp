@@ -25,8 +25,8 @@ void add_lap(Sums& sums, LapRecord const& lap, double local_batch) {
     if (lap.outcome == Outcome::finished) ++sums.work.finished_epochs;
     if (lap.units.empty()) return;
     ++sums.work.epochs;
-    sums.work.validation_s += lap.valid_seconds;
-    sums.work.state_bytes = std::max(sums.work.state_bytes, static_cast<std::int64_t>(lap.state_bytes));
+    sums.work.validation_s += lap.valid.seconds;
+    sums.work.state_bytes = std::max(sums.work.state_bytes, static_cast<std::int64_t>(lap.state.bytes));
     for (auto const& unit : lap.units) {
         auto const steps = static_cast<std::int64_t>(std::ceil(static_cast<double>(unit.rows) / local_batch));
         sums.steps[unit.trainer] += steps;

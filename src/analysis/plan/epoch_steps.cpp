@@ -3,14 +3,14 @@
 
 #include <algorithm>
 
-#include "job/prepare.hpp"
+#include "job/prepared_run.hpp"
 #include "schedule/trial_view.hpp"
 #include "strategy/together/step_plan.hpp"
 
 namespace hopscotch {
 
 double trained_share(PreparedRun const& prepared) {
-    int const folds = prepared.experiment.search.folds;
+    int const folds = prepared.inputs.experiment.search.folds;
     return folds > 1 ? (folds - 1.0) / folds : 1;
 }
 
@@ -20,7 +20,7 @@ EpochSteps epoch_steps_in_groups(PreparedRun const& prepared, TrialId trial, Str
     for (int first = 0; first < prepared.shard_files(); first += strategy.group_size) {
         std::vector<ShardId> bundle;
         for (int k = 0; k < strategy.group_size; ++k) bundle.emplace_back(first + k);
-        auto const plan = plan_of_bundle(prepared.manifest, bundle, strategy, config);
+        auto const plan = plan_of_bundle(prepared.inputs.manifest, bundle, strategy, config);
         out.steps += plan.steps();
         double most = 0;
         for (int k = 0; k < plan.trainers(); ++k) {
@@ -37,7 +37,7 @@ EpochSteps epoch_steps(PreparedRun const& prepared, TrialId trial, OwnerTable co
                        StrategyConfig const& strategy) {
     auto const config = prepared.config_of(prepared.trials()[trial.index()].assignment);
     auto const sizes = local_batches(strategy, config, static_cast<int>(group_of(owners).size()));
-    auto const plan = make_step_plan({prepared.manifest, owners, config, trial, sizes});
+    auto const plan = make_step_plan({prepared.inputs.manifest, owners, config, trial, sizes});
     double const share = trained_share(prepared);
     EpochSteps out;
     out.steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(share * static_cast<double>(plan.steps()) + 0.5));

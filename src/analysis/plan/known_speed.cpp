@@ -15,7 +15,7 @@ namespace {
 
 std::optional<KnownSpeed> speed_of(std::string const& directory, PreparedRun const& prepared) {
     auto const past = read_run(directory);
-    if (past.facts.dataset_hash != to_hex(dataset_hash(prepared.manifest))) return std::nullopt;
+    if (past.facts.dataset_hash != to_hex(dataset_hash(prepared.inputs.manifest))) return std::nullopt;
     if (strategy_traits(past.facts.strategy).bits != Bits::any_trainers) return std::nullopt;
     double seconds = 0, flops = 0;
     std::map<TrialId, double> unit_flops;
@@ -24,7 +24,7 @@ std::optional<KnownSpeed> speed_of(std::string const& directory, PreparedRun con
         auto const [of_unit, is_new] = unit_flops.try_emplace(lap.trial);
         if (is_new) {
             auto const config = resolve(past.experiment, past.journal.assignments.at(lap.trial), directory);
-            of_unit->second = unit_cost_of(config, prepared.schema, past.facts.shards());
+            of_unit->second = unit_cost_of(config, prepared.inputs.schema, past.facts.shards());
         }
         auto const units = totals_of(lap);
         seconds += units.seconds + validation_s_of(lap);
@@ -37,7 +37,7 @@ std::optional<KnownSpeed> speed_of(std::string const& directory, PreparedRun con
 }  // namespace
 
 std::optional<KnownSpeed> known_speed(PreparedRun const& prepared) {
-    for (auto const& directory : {prepared.experiment.search.start_from, prepared.experiment.run.dir}) {
+    for (auto const& directory : {prepared.inputs.experiment.search.start_from, prepared.inputs.experiment.run.dir}) {
         if (directory.empty() || !holds_run(directory)) continue;
         try {
             if (auto found = speed_of(directory, prepared)) return found;

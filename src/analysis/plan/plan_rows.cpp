@@ -7,7 +7,7 @@
 #include "analysis/plan/strategy_cases.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "job/largest_trial.hpp"
-#include "job/prepare.hpp"
+#include "job/prepared_run.hpp"
 #include "job/storage.hpp"
 
 namespace hopscotch {
@@ -25,21 +25,21 @@ void add_storage(StrategyForecast& row, PreparedRun const& prepared, TrialBytes 
     row.run_dir_bytes = storage.run_dir();
     row.memory.waiting = storage.states;
     row.memory.validation = storage.validation;
-    if (prepared.experiment.data.cache == Cache::all)
+    if (prepared.inputs.experiment.data.cache == Cache::all)
         row.memory.rows = static_cast<std::uint64_t>(row.data_bytes / std::max(1, workers));
-    row.memory.rank0 = k_rank0 + k_of_trial * static_cast<std::uint64_t>(prepared.plan.trials) +
-                       k_of_lap * static_cast<std::uint64_t>(prepared.plan.epochs) +
-                       k_of_trainer * static_cast<std::uint64_t>(prepared.trainers) + largest.state;
+    row.memory.rank0 = k_rank0 + k_of_trial * static_cast<std::uint64_t>(prepared.plan.search.trials) +
+                       k_of_lap * static_cast<std::uint64_t>(prepared.plan.search.epochs) +
+                       k_of_trainer * static_cast<std::uint64_t>(prepared.fleet.trainers) + largest.state;
 }
 
 }  // namespace
 
 bool is_hopping(PreparedRun const& prepared) {
-    return strategy_traits(prepared.experiment.strategy.name).training == Training::hopping;
+    return strategy_traits(prepared.inputs.experiment.strategy.name).training == Training::hopping;
 }
 
 std::vector<StrategyForecast> rows_of(PreparedRun& prepared, PlannedRun const& planned, PlanBasis const& basis) {
-    auto const own = prepared.experiment.strategy;
+    auto const own = prepared.inputs.experiment.strategy;
     auto const largest = largest_trial(prepared);
     std::vector<StrategyForecast> out;
     for (auto const& name : strategy_names()) {
@@ -51,9 +51,9 @@ std::vector<StrategyForecast> rows_of(PreparedRun& prepared, PlannedRun const& p
         }
         auto const what = case_of(strategy, prepared, planned);
         auto& row = out.emplace_back(forecast(basis, what));
-        prepared.experiment.strategy = strategy;
+        prepared.inputs.experiment.strategy = strategy;
         add_storage(row, prepared, largest, what.workers);
-        prepared.experiment.strategy = own;
+        prepared.inputs.experiment.strategy = own;
     }
     return out;
 }
@@ -72,8 +72,8 @@ std::optional<Crossovers> crossovers_of(PreparedRun const& prepared, PlannedRun 
     for (auto const& trial : planned.trials())
         contest.work.models.push_back({trial.epochs, trial.rows, trial.batch, trial.fixed_s, trial.row_s, trial.validation_s,
                                        trial.weight_bytes, trial.optimizer_bytes});
-    std::int64_t largest = prepared.manifest.train.front().rows;
-    for (auto const& shard : prepared.manifest.train) largest = std::min(largest, shard.rows);
+    std::int64_t largest = prepared.inputs.manifest.train.front().rows;
+    for (auto const& shard : prepared.inputs.manifest.train) largest = std::min(largest, shard.rows);
     constexpr double k_close = 1.1;
     return Crossovers{batch_crossover(contest, largest), batch_crossover(contest, largest, k_close),
                       bandwidth_crossover(contest), bandwidth_crossover(contest, k_close)};

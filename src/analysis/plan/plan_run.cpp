@@ -56,26 +56,26 @@ public:
 
 private:
     void begin(PreparedRun const& prepared, PlannedRun const& planned) {
-        report_.experiment = prepared.experiment.name;
-        report_.dataset = prepared.experiment.data.path;
-        auto const& plan = prepared.plan;
+        report_.experiment = prepared.inputs.experiment.name;
+        report_.dataset = prepared.inputs.experiment.data.path;
+        auto const& plan = prepared.plan.search;
         report_.trials = plan.trials;
         report_.epochs = plan.bound() == SearchPlan::Bound::exact ? plan.most : all_epochs(planned.trials());
         report_.sums = sums_text(plan);
         report_.least_epochs = plan.least;
         report_.most_epochs = plan.most;
-        report_.rows = prepared.schema.train_rows;
+        report_.rows = prepared.inputs.schema.train_rows;
         report_.shards = prepared.shard_files();
         report_.basis.dataset_bytes = planned.dataset_bytes();
         report_.basis.knows_seconds = costs_->knows_seconds();
         report_.costs = costs_->source();
         add_assumptions(planned);
-        if (prepared.experiment.strategy.group_size > 1) return;  // the curve is one of trainers
+        if (prepared.inputs.experiment.strategy.group_size > 1) return;  // the curve is one of trainers
         auto const costs = planned.unit_costs();
-        bool const by_trainers = !prepared.decides && !prepared.experiment.search.in_flight;
-        auto const in_flight = by_trainers ? std::nullopt : std::optional(prepared.admits);
+        bool const by_trainers = !prepared.plan.decides && !prepared.inputs.experiment.search.in_flight;
+        auto const in_flight = by_trainers ? std::nullopt : std::optional(prepared.plan.admits);
         bool const hops = is_hopping(prepared);
-        report_.curve = trainer_curve({planned.policy(), costs, prepared.shards, in_flight, options_.trainers,
+        report_.curve = trainer_curve({planned.policy(), costs, prepared.plan.shards, in_flight, options_.trainers,
                                        hops ? owners_by(prepared) : StrategyConfig().owners});
     }
 
@@ -97,10 +97,10 @@ private:
         auto basis = report_.basis;
         basis.trials = planned.trials();
         TrainersForecast out;
-        out.trainers = prepared.trainers;
+        out.trainers = prepared.fleet.trainers;
         out.rows = rows_of(prepared, planned, basis);
         out.allreduce = crossovers_of(prepared, planned, basis);
-        out.notes = prepared.notes;  // that no smaller number of trainers has
+        out.notes = prepared.notes.warnings;  // that no smaller number of trainers has
         for (auto const& earlier : report_.forecasts)
             std::erase_if(out.notes, [&](auto const& note) { return std::ranges::count(earlier.notes, note) > 0; });
         if (auto groups = proposed_groups(prepared, planned, basis); !groups.empty()) out.notes.push_back(std::move(groups));

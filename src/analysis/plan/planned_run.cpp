@@ -9,8 +9,9 @@
 #include "analysis/plan/simulated_search.hpp"
 #include "analysis/plan/trial_costs.hpp"
 #include "data/batches/row_block.hpp"
+#include "experiment/measures.hpp"
 #include "job/largest_trial.hpp"
-#include "job/prepare.hpp"
+#include "job/prepared_run.hpp"
 #include "schedule/policy.hpp"
 #include "schedule/simulate.hpp"
 #include "schedule/trial_view.hpp"
@@ -27,7 +28,7 @@ public:
 
     void set(PlannedTrial& trial, Assignment const& assignment) {
         auto const [size, is_new] = sizes_.try_emplace(state_shape_of(assignment));
-        if (is_new) size->second = prepared_.context.measure(assignment);
+        if (is_new) size->second = prepared_.inputs.context.measure(assignment);
         trial.weight_bytes = static_cast<std::int64_t>(4 * size->second.parameters);
         trial.optimizer_bytes = static_cast<std::int64_t>(1e6 * size->second.state_mb) - trial.weight_bytes;
     }
@@ -41,25 +42,25 @@ private:
 
 PlannedRun::PlannedRun(PreparedRun const& prepared, CostTable const& costs, Link const& link)
     : prepared_(prepared), link_(costs.knows_seconds() ? link : k_free_link), mop_owners_(owners_for_mop(prepared)) {
-    if (prepared.decides) simulate_decisions();
+    if (prepared.plan.decides) simulate_decisions();
     add_trials(costs);
-    if (!prepared.decides) simulate_units();
-    if (prepared.decides && simulated_busy_ && *simulated_busy_ > 0)
+    if (!prepared.plan.decides) simulate_units();
+    if (prepared.plan.decides && simulated_busy_ && *simulated_busy_ > 0)
         simulated_s_ = mop_work_s() / (*simulated_busy_ * mop_owners_.trainers);
 }
 
 std::int64_t PlannedRun::dataset_bytes() const {
-    return prepared_.schema.train_rows * static_cast<std::int64_t>(stored_row_bytes(prepared_.manifest));
+    return prepared_.inputs.schema.train_rows * static_cast<std::int64_t>(stored_row_bytes(prepared_.inputs.manifest));
 }
 
-Policy const& PlannedRun::policy() const { return policy_named(prepared_.experiment.strategy.policy); }
+Policy const& PlannedRun::policy() const { return policy_named(prepared_.inputs.experiment.strategy.policy); }
 
 std::string PlannedRun::gantt(std::size_t columns) const {
-    return simulated_s_ ? gantt_text(tasks_, {mop_owners_.trainers, prepared_.shards, tasks_makespan_, columns}) : "";
+    return simulated_s_ ? gantt_text(tasks_, {mop_owners_.trainers, prepared_.plan.shards, tasks_makespan_, columns}) : "";
 }
 
 double PlannedRun::hops_per_lap(Policy const& policy) const {
-    if (policy.dispatched()) return simulated_hops_per_lap(policy, unit_costs(), mop_owners_, prepared_.in_flight);
+    if (policy.dispatched()) return simulated_hops_per_lap(policy, unit_costs(), mop_owners_, prepared_.plan.in_flight);
     double hops = 0;
     for (auto const& trial : trials_)
         hops +=
@@ -67,7 +68,7 @@ double PlannedRun::hops_per_lap(Policy const& policy) const {
     return trials_.empty() ? 0 : hops / static_cast<double>(trials_.size());
 }
 
-bool PlannedRun::spread_evenly() const { return prepared_.decides && !simulated_busy_; }
+bool PlannedRun::spread_evenly() const { return prepared_.plan.decides && !simulated_busy_; }
 
 void PlannedRun::simulate_decisions() {
     auto const run = simulated_search(prepared_, mop_owners_, [this](SimulatedUnit const& task) { tasks_.push_back(task); });
@@ -78,9 +79,9 @@ void PlannedRun::simulate_decisions() {
 
 void PlannedRun::simulate_units() {
     std::int64_t units = 0;
-    for (auto const& trial : trials_) units += trial.epochs * prepared_.shards;
+    for (auto const& trial : trials_) units += trial.epochs * prepared_.plan.shards;
     if (units > k_most_drawn_units) return;
-    auto const run = simulate(policy(), unit_costs(), mop_owners_, {.in_flight = prepared_.in_flight},
+    auto const run = simulate(policy(), unit_costs(), mop_owners_, {.in_flight = prepared_.plan.in_flight},
                               [this](SimulatedUnit const& task) { tasks_.push_back(task); });
     simulated_s_ = tasks_makespan_ = run.makespan;
     if (run.makespan > 0) simulated_busy_ = run.busy / (run.makespan * mop_owners_.trainers);
@@ -108,10 +109,10 @@ std::vector<TrialCost> PlannedRun::unit_costs(StrategyConfig const& strategy) co
     return out;
 }
 
-std::vector<TrialCost> PlannedRun::unit_costs() const { return unit_costs(prepared_.experiment.strategy); }
+std::vector<TrialCost> PlannedRun::unit_costs() const { return unit_costs(prepared_.inputs.experiment.strategy); }
 
 // Of one trainer, or of one group.
-double PlannedRun::mop_work_s() const { return work_of(unit_costs(), prepared_.shards); }
+double PlannedRun::mop_work_s() const { return work_of(unit_costs(), prepared_.plan.shards); }
 
 void PlannedRun::add_trials(CostTable const& costs) {
     auto const& all = prepared_.trials();
@@ -119,17 +120,18 @@ void PlannedRun::add_trials(CostTable const& costs) {
     std::map<std::int64_t, EpochSteps> alone;  // by batch
     auto const one = make_owners(prepared_.shard_files(), 1, 1);
     double const flops = mean_flops(prepared_);
-    auto const spread = std::max<std::int64_t>(1, prepared_.plan.epochs / static_cast<std::int64_t>(all.size()));
+    auto const spread = std::max<std::int64_t>(1, prepared_.plan.search.epochs / static_cast<std::int64_t>(all.size()));
     for (auto const& view : all) {
         PlannedTrial trial;
         trial.id = view.id;
         trial.route = view.route;
-        trial.held_out = held_out_of(view.assignment, prepared_.experiment.search.folds);
-        trial.epochs = !prepared_.decides ? view.epochs_wanted : spread_evenly() ? spread : view.epochs_done;
+        trial.held_out = held_out_of(view.assignment, prepared_.inputs.experiment.search.folds);
+        trial.epochs = !prepared_.plan.decides ? view.epochs_wanted : spread_evenly() ? spread : view.epochs_done;
         if (trial.epochs == 0) continue;
         auto const config = prepared_.config_of(view.assignment);
         auto const cost = costs.of(config, view.assignment, flops);
-        trial.rows = static_cast<std::int64_t>(trained_share(prepared_) * static_cast<double>(prepared_.schema.train_rows));
+        trial.rows =
+            static_cast<std::int64_t>(trained_share(prepared_) * static_cast<double>(prepared_.inputs.schema.train_rows));
         trial.batch = config.train.batch_size * config.train.accumulate;
         trial.fixed_s = cost.fixed_s * config.train.accumulate;
         trial.row_s = cost.row_s;

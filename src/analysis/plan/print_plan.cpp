@@ -17,7 +17,7 @@
 #include "experiment/reader.hpp"
 #include "job/largest_trial.hpp"
 #include "job/plan_trials.hpp"
-#include "job/prepare.hpp"
+#include "job/prepared_run.hpp"
 #include "job/storage.hpp"
 #include "model/zoo/zoo.hpp"
 #include "schedule/policy.hpp"
@@ -31,8 +31,8 @@ namespace {
 void check_shards(PreparedRun const& prepared) {
     try {
         for (auto const split : {Split::train, Split::valid, Split::test})
-            for (auto const& file : prepared.manifest.files(split))
-                check_shard(prepared.experiment.data.path, file, prepared.manifest);
+            for (auto const& file : prepared.inputs.manifest.files(split))
+                check_shard(prepared.inputs.experiment.data.path, file, prepared.inputs.manifest);
     } catch (DataError const& error) {
         throw ConfigError(error.what());
     }
@@ -54,46 +54,47 @@ struct Work {
 };
 
 std::optional<Work> print_schedule(PreparedRun const& prepared, std::vector<TrialCost> const& costs) {
-    auto const& policy = policy_named(prepared.experiment.strategy.policy);
-    double const work = work_of(costs, prepared.shards);
+    auto const& policy = policy_named(prepared.inputs.experiment.strategy.policy);
+    double const work = work_of(costs, prepared.plan.shards);
     if (!is_hopping(prepared)) return Work{work, std::nullopt};
-    auto const first = first_laps(costs, prepared.shards, k_most_simulated_units);
-    auto const bound = lower_bound(first, prepared.owners);
-    auto const simulated = simulate(policy, first, prepared.owners, {.in_flight = prepared.in_flight});
-    fmt::print("visits       {}\n", prepared.routes_and_number);
+    auto const first = first_laps(costs, prepared.plan.shards, k_most_simulated_units);
+    auto const bound = lower_bound(first, prepared.fleet.owners);
+    auto const simulated = simulate(policy, first, prepared.fleet.owners, {.in_flight = prepared.plan.in_flight});
+    fmt::print("visits       {}\n", prepared.notes.routes_and_number);
     if (bound > 0)
         fmt::print("schedule     {:.3f} of the lower bound, trainers busy {:.0f} % (simulated{})\n",
-                   simulated.makespan / bound, 100 * simulated.busy / (simulated.makespan * prepared.owners.trainers),
-                   work_of(first, prepared.shards) < work ? ": the first laps of each trial" : "");
-    auto const makespan = bound > 0 ? simulated.makespan / bound * lower_bound(costs, prepared.owners) : simulated.makespan;
-    return Work{work * prepared.experiment.strategy.group_size, makespan};
+                   simulated.makespan / bound, 100 * simulated.busy / (simulated.makespan * prepared.fleet.owners.trainers),
+                   work_of(first, prepared.plan.shards) < work ? ": the first laps of each trial" : "");
+    auto const makespan =
+        bound > 0 ? simulated.makespan / bound * lower_bound(costs, prepared.fleet.owners) : simulated.makespan;
+    return Work{work * prepared.inputs.experiment.strategy.group_size, makespan};
 }
 
 std::string hops_text(PreparedRun const& prepared, std::vector<TrialView> const& trials,
                       std::vector<TrialCost> const& costs) {
-    auto const& policy = policy_named(prepared.experiment.strategy.policy);
+    auto const& policy = policy_named(prepared.inputs.experiment.strategy.policy);
     std::int64_t laps = 0, hops = 0;
     for (auto const& trial : trials) {
-        auto const held_out = held_out_of(trial.assignment, prepared.experiment.search.folds);
+        auto const held_out = held_out_of(trial.assignment, prepared.inputs.experiment.search.folds);
         if (!policy.dispatched())
-            hops += hops_of(policy, {trial.id, trial.epochs_wanted, held_out, trial.route}, prepared.owners);
+            hops += hops_of(policy, {trial.id, trial.epochs_wanted, held_out, trial.route}, prepared.fleet.owners);
         laps += trial.epochs_wanted;
     }
     if (!policy.dispatched()) return fmt::format(", {} hops", hops);
-    double const of_lap = simulated_hops_per_lap(policy, costs, prepared.owners, prepared.in_flight);
+    double const of_lap = simulated_hops_per_lap(policy, costs, prepared.fleet.owners, prepared.plan.in_flight);
     return fmt::format(", about {:.0f} hops", of_lap * static_cast<double>(laps));
 }
 
 // The simulation uses the director up. The caller shows the trials of before.
 std::optional<Work> print_search_simulation(PreparedRun const& prepared) {
     if (!is_hopping(prepared)) return std::nullopt;
-    auto const simulated = simulated_search(prepared, prepared.owners);
+    auto const simulated = simulated_search(prepared, prepared.fleet.owners);
     if (!simulated) return std::nullopt;
-    bool const waits = procedure_traits(prepared.experiment.search.procedure).rungs_wait;
+    bool const waits = procedure_traits(prepared.inputs.experiment.search.procedure).rungs_wait;
     fmt::print("schedule     trainers busy {:.0f} % (simulated with made-up results, without validation){}\n",
                100 * simulated->busy, waits ? "; each rung waits for all of its trials: asha does not" : "");
-    auto const busy = simulated->busy * simulated->makespan * prepared.owners.trainers;
-    return Work{busy * prepared.experiment.strategy.group_size, simulated->makespan};
+    auto const busy = simulated->busy * simulated->makespan * prepared.fleet.owners.trainers;
+    return Work{busy * prepared.inputs.experiment.strategy.group_size, simulated->makespan};
 }
 
 void print_hours(PreparedRun const& prepared, Work const& work) {
@@ -101,12 +102,12 @@ void print_hours(PreparedRun const& prepared, Work const& work) {
     if (!known) return;
     auto const text = [&](double flops) { return duration(flops * known->seconds_per_flop); };
     fmt::print("time         {}{} of one trainer's work (at the speed of {})\n",
-               work.makespan ? fmt::format("about {} on {} trainers, ", text(*work.makespan), prepared.trainers) : "",
+               work.makespan ? fmt::format("about {} on {} trainers, ", text(*work.makespan), prepared.fleet.trainers) : "",
                text(work.total), known->run);
 }
 
 std::string groups_text(PreparedRun const& prepared) {
-    int const size = prepared.experiment.strategy.group_size, groups = prepared.owners.trainers;
+    int const size = prepared.inputs.experiment.strategy.group_size, groups = prepared.fleet.owners.trainers;
     return size == 1 ? "" : fmt::format(" in {} group{} of {}", groups, groups == 1 ? "" : "s", size);
 }
 
@@ -124,7 +125,7 @@ void print_storage(PreparedRun const& prepared) {
 }
 
 void print_frozen_layers(PreparedRun const& prepared, TrialConfig const& config) {
-    auto const part = frozen_part(config, prepared.schema);
+    auto const part = frozen_part(config, prepared.inputs.schema);
     if (!part) return;
     auto const outputs = static_cast<std::uint64_t>(part->outputs) * sizeof(float);
     auto const percent = std::floor(100 * part->share);  // the rest is never nothing
@@ -141,9 +142,9 @@ void print_frozen_layers(PreparedRun const& prepared, TrialConfig const& config)
 }
 
 std::string in_flight_text(PreparedRun const& prepared) {
-    auto const out = fmt::format("{} trials in flight", prepared.in_flight);
+    auto const out = fmt::format("{} trials in flight", prepared.plan.in_flight);
     auto const at_once = trials_at_once(prepared);
-    if (at_once == prepared.in_flight) return out;
+    if (at_once == prepared.plan.in_flight) return out;
     return out + fmt::format(" (about {} with those whose results the search awaits)", at_once);
 }
 
@@ -161,21 +162,21 @@ void print_plan(PreparedRun const& prepared) {
         shortest = shortest == 0 ? cost : std::min(shortest, cost);
     }
     check_shards(prepared);
-    fmt::print("experiment   {} ({}{} trials by {}, model {}{})\n", prepared.experiment.name,
-               prepared.plan.trials_bound == SearchPlan::Bound::at_most ? "at most " : "", prepared.plan.trials,
-               prepared.experiment.search.procedure, prepared.experiment.model.name,
-               prepared.synthetic ? ", synthetic" : "");
-    fmt::print("data         {} ({} rows in {} shards, {} validation rows)\n", prepared.experiment.data.path,
-               prepared.schema.train_rows, prepared.shard_files(), prepared.manifest.rows(Split::valid));
-    fmt::print("search       {}\n", indented(text_of(prepared.plan)));
-    fmt::print("strategy     {} on {} trainers{}, {}\n", prepared.experiment.strategy.name, prepared.trainers,
+    fmt::print("experiment   {} ({}{} trials by {}, model {}{})\n", prepared.inputs.experiment.name,
+               prepared.plan.search.trials_bound == SearchPlan::Bound::at_most ? "at most " : "",
+               prepared.plan.search.trials, prepared.inputs.experiment.search.procedure,
+               prepared.inputs.experiment.model.name, prepared.inputs.synthetic ? ", synthetic" : "");
+    fmt::print("data         {} ({} rows in {} shards, {} validation rows)\n", prepared.inputs.experiment.data.path,
+               prepared.inputs.schema.train_rows, prepared.shard_files(), prepared.inputs.manifest.rows(Split::valid));
+    fmt::print("search       {}\n", indented(text_of(prepared.plan.search)));
+    fmt::print("strategy     {} on {} trainers{}, {}\n", prepared.inputs.experiment.strategy.name, prepared.fleet.trainers,
                groups_text(prepared), in_flight_text(prepared));
-    fmt::print("run dir      {}\n", prepared.experiment.run.dir);
-    if (!prepared.decides)
+    fmt::print("run dir      {}\n", prepared.inputs.experiment.run.dir);
+    if (!prepared.plan.decides)
         fmt::print("work         {}{} units{}; the longest trial costs {:.2f} times the shortest\n",
-                   prepared.plan.bound() == SearchPlan::Bound::exact ? "" : "at most ", units,
+                   prepared.plan.search.bound() == SearchPlan::Bound::exact ? "" : "at most ", units,
                    is_hopping(prepared) ? hops_text(prepared, trials, costs) : "", longest / shortest);
-    if (auto const work = prepared.decides ? print_search_simulation(prepared) : print_schedule(prepared, costs))
+    if (auto const work = prepared.plan.decides ? print_search_simulation(prepared) : print_schedule(prepared, costs))
         print_hours(prepared, *work);
     if (auto const choice = choose_groups(prepared))
         fmt::print("groups       {} (hopscotch plan knows more)\n", text_of(*choice, prepared));
@@ -183,9 +184,9 @@ void print_plan(PreparedRun const& prepared) {
     if (!trials.empty()) print_frozen_layers(prepared, prepared.config_of(trials.front().assignment));
     for (std::size_t i = 0; i < std::min<std::size_t>(3, trials.size()); ++i)
         fmt::print("trial {:<6} {}\n", trials[i].id.value, to_json(trials[i].assignment).dump());
-    if (trials.size() > 3 && !prepared.decides) fmt::print("...          {} more\n", trials.size() - 3);
-    if (!prepared.known_trials.empty()) fmt::print("note         {}\n", prepared.known_trials);
-    for (auto const& note : prepared.notes) fmt::print("note         {}\n", note);
+    if (trials.size() > 3 && !prepared.plan.decides) fmt::print("...          {} more\n", trials.size() - 3);
+    if (!prepared.notes.known_trials.empty()) fmt::print("note         {}\n", prepared.notes.known_trials);
+    for (auto const& note : prepared.notes.warnings) fmt::print("note         {}\n", note);
     fmt::print("dry run: nothing was written or trained\n");
 }
 

@@ -5,19 +5,19 @@
 #include "core/json_reader.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "job/prepare.hpp"
+#include "job/prepared_run.hpp"
 #include "schedule/trial_view.hpp"
 #include "strategy/check.hpp"
 
 namespace hopscotch {
 
 std::string refusal_of(StrategyConfig const& strategy, PreparedRun const& prepared) {
-    auto experiment = prepared.experiment;
+    auto experiment = prepared.inputs.experiment;
     experiment.strategy = strategy;
     Problems problems("");
     auto const config = prepared.config_of(prepared.trials().front().assignment);
     auto const shards = prepared.shard_files() / strategy.group_size;
-    check_strategy(experiment, config, prepared.trainers, shards, problems);
+    check_strategy(experiment, config, prepared.fleet.trainers, shards, problems);
     if (!problems.empty()) return problems.entries().front().problem;
     if (procedure_traits(experiment.search.procedure).clones && strategy_traits(strategy.name).state_in_parts)
         return fmt::format("{} lets trials take over each other's states (they are in parts on several trainers)",

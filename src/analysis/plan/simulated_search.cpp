@@ -3,7 +3,7 @@
 
 #include "experiment/strategy_traits.hpp"
 #include "job/plan_trials.hpp"
-#include "job/prepare.hpp"
+#include "job/prepared_run.hpp"
 #include "schedule/in_flight.hpp"
 #include "schedule/policy.hpp"
 #include "schedule/trial_view.hpp"
@@ -11,22 +11,22 @@
 namespace hopscotch {
 
 OwnerTable owners_for_mop(PreparedRun const& prepared) {
-    auto const& own = prepared.experiment.strategy.name;
-    if (strategy_traits(own).training == Training::hopping) return prepared.owners;
+    auto const& own = prepared.inputs.experiment.strategy.name;
+    if (strategy_traits(own).training == Training::hopping) return prepared.fleet.owners;
     StrategyConfig const usual;
-    auto const trials = prepared.decides ? std::vector<TrialCost>() : costs_of(prepared, prepared.trials());
-    OwnersRequest request{prepared.shards, std::ssize(prepared.trials()), {}, usual.owners};
-    request.speed.assign(static_cast<std::size_t>(prepared.trainers), 1);
+    auto const trials = prepared.plan.decides ? std::vector<TrialCost>() : costs_of(prepared, prepared.trials());
+    OwnersRequest request{prepared.plan.shards, std::ssize(prepared.trials()), {}, usual.owners};
+    request.speed.assign(static_cast<std::size_t>(prepared.fleet.trainers), 1);
     return choose_owners(policy_named(usual.policy), trials, request);
 }
 
 std::optional<SearchSimulation> simulated_search(PreparedRun const& prepared, OwnerTable const& owners,
                                                  std::function<void(SimulatedUnit const&)> const& on_task) {
-    auto const& budget = prepared.experiment.search.budget;
+    auto const& budget = prepared.inputs.experiment.search.budget;
     bool const goes_by_results = budget.target || budget.patience;  // made-up ones would end it anywhere
-    if (goes_by_results || prepared.plan.trials > k_most_simulated) return std::nullopt;
-    return simulate_search(policy_named(prepared.experiment.strategy.policy), *prepared.director, owners,
-                           {.seed = static_cast<std::uint64_t>(prepared.experiment.seed), .on_task = on_task});
+    if (goes_by_results || prepared.plan.search.trials > k_most_simulated) return std::nullopt;
+    return simulate_search(policy_named(prepared.inputs.experiment.strategy.policy), *prepared.director, owners,
+                           {.seed = static_cast<std::uint64_t>(prepared.inputs.experiment.seed), .on_task = on_task});
 }
 
 }  // namespace hopscotch

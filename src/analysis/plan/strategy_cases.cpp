@@ -8,7 +8,7 @@
 #include "analysis/plan/planned_run.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "job/prepare.hpp"
+#include "job/prepared_run.hpp"
 #include "schedule/policy.hpp"
 #include "strategy/strategy_table.hpp"
 
@@ -34,8 +34,8 @@ std::vector<EpochSteps> group_steps(StrategyCase const& what, PreparedRun const&
 }  // namespace
 
 StrategyConfig settings_of(std::string const& strategy, PreparedRun const& prepared) {
-    if (strategy == prepared.experiment.strategy.name) return prepared.experiment.strategy;
-    auto document = prepared.experiment.document;
+    if (strategy == prepared.inputs.experiment.strategy.name) return prepared.inputs.experiment.strategy;
+    auto document = prepared.inputs.experiment.document;
     document["strategy"] = Json::object({{"name", strategy}});
     Problems ignored("");  // refusal_of tells what does not fit
     return read_experiment(document.dump(), {}, ignored).strategy;
@@ -45,10 +45,10 @@ StrategyCase case_of(StrategyConfig const& strategy, PreparedRun const& prepared
     auto const& traits = strategy_traits(strategy.name);
     StrategyCase out;
     out.strategy = strategy;
-    out.trainers = out.workers = prepared.trainers;
+    out.trainers = out.workers = prepared.fleet.trainers;
     out.bundles = prepared.shard_files() / strategy.group_size;
     if (traits.rows == Rows::stay) out.workers = std::min(trainers_with_data(strategy, out.trainers), out.bundles);
-    bool const other_groups = strategy.group_size != prepared.experiment.strategy.group_size;
+    bool const other_groups = strategy.group_size != prepared.inputs.experiment.strategy.group_size;
     if (traits.training == Training::hopping && !other_groups) {
         auto const loads = planned.mop_owners().loads();
         out.workers = static_cast<int>(std::ranges::count_if(loads, [](double load) { return load > 0; }));

@@ -12,7 +12,7 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "experiment/reader.hpp"
-#include "job/prepare.hpp"
+#include "job/prepared_run.hpp"
 #include "job/run_code.hpp"
 #include "model/zoo/zoo.hpp"
 #include "rundir/recorded_run.hpp"
@@ -31,16 +31,16 @@ std::string key_of(TrialConfig const& config, Assignment const& assignment, doub
 double mean_flops(PreparedRun const& prepared) {
     auto const& trials = prepared.trials();
     double sum = 0;
-    for (auto const& trial : trials) sum += flops_per_row(prepared.config_of(trial.assignment), prepared.schema);
+    for (auto const& trial : trials) sum += flops_per_row(prepared.config_of(trial.assignment), prepared.inputs.schema);
     return sum / static_cast<double>(trials.size());
 }
 
 CostTable::CostTable(GivenCosts const& given, PreparedRun const& prepared)
     : given_(given),
-      dataset_(prepared.experiment.data.path),
-      dataset_hash_(to_hex(dataset_hash(prepared.manifest))),
-      schema_(prepared.schema),
-      validation_rows_(prepared.manifest.rows(Split::valid)) {
+      dataset_(prepared.inputs.experiment.data.path),
+      dataset_hash_(to_hex(dataset_hash(prepared.inputs.manifest))),
+      schema_(prepared.inputs.schema),
+      validation_rows_(prepared.inputs.manifest.rows(Split::valid)) {
     if (given_.like.empty() && !given_.row_s)
         if (auto const known = known_speed(prepared)) given_.like.push_back(known->run);
     for (auto const& directory : given_.like) add_run(directory);

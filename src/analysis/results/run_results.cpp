@@ -51,7 +51,7 @@ void add_curves(RunResults& data, TrialIndex const& index, std::map<TrialId, Los
         trial.curve.push_back(point);
         trial.epochs = std::max(trial.epochs, lap->epoch + 1);
         trial.end_s = std::max(trial.end_s, point.end_s);
-        trial.state_bytes = std::max(trial.state_bytes, static_cast<std::int64_t>(lap->state_bytes));
+        trial.state_bytes = std::max(trial.state_bytes, static_cast<std::int64_t>(lap->state.bytes));
         trial.rows = std::max(trial.rows, totals_of(*lap).rows);
         if (std::isfinite(value) && (!trial.best || better(value, trial.best->value, data.mode))) trial.best = point;
     }
@@ -144,7 +144,7 @@ void add_work(RunResults& data, TrialIndex const& index, std::map<TrialId, LossK
         data.trials[trial].cpu.add({totals.cpu_s, totals.cpu_of_s});
         data.trials[trial].gpu.add({totals.gpu_s, totals.gpu_of_s});
         data.trials[trial].valid_s += validation_s_of(lap);
-        data.totals.hop_bytes += lap.hop_bytes;
+        data.totals.hop_bytes += lap.hops.bytes;
         ++data.totals.laps;
     }
     data.times = times.take();

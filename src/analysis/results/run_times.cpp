@@ -12,7 +12,7 @@ double last_end_s(Journal const& journal, RunClock const& clock) {
     double out = 0;
     for (auto const& lap : journal.laps) {
         out = std::max(out, clock.at(totals_of(lap).end_unix_s));
-        if (lap.valid_seconds > 0) out = std::max(out, clock.at(lap.valid_start_unix_s + lap.valid_seconds));
+        if (lap.valid.seconds > 0) out = std::max(out, clock.at(lap.valid.start_unix_s + lap.valid.seconds));
     }
     return out;
 }
@@ -53,13 +53,13 @@ void TimesReader::add(LapRecord const& lap, OfTrial trial) {
              std::max(0.0, start - unit.wait_s), start},
             OfTrial::another);
     }
-    if (lap.valid_seconds > 0) {
-        auto const [start, end] = seconds_from(lap.valid_start_unix_s, lap.valid_seconds);
+    if (lap.valid.seconds > 0) {
+        auto const [start, end] = seconds_from(lap.valid.start_unix_s, lap.valid.seconds);
         for (auto const trainer : validators_of(lap))
             add({TimePiece::Kind::validate, trainer.value, lap.trial.value, lap.epoch, 0, start, end}, trial);
     }
-    for (std::size_t t = 0; t < std::min(lap.exposed_s.size(), out_.trainers.size()); ++t)
-        out_.trainers[t].exposed_s += lap.exposed_s[t];
+    for (std::size_t t = 0; t < std::min(lap.sync.exposed_s.size(), out_.trainers.size()); ++t)
+        out_.trainers[t].exposed_s += lap.sync.exposed_s[t];
 }
 
 void TimesReader::add(TimePiece const& activity, OfTrial trial) {

@@ -25,7 +25,7 @@ LapRecord const* record_of(Journal const& journal, LapId const& lap) {
 // The name of its file, while the run goes on for a moment only: the job deletes files that it does not need any more.
 std::optional<std::filesystem::path> file_of(RecordedRun const& run, LapId const& lap) {
     auto const* record = record_of(run.journal, lap);
-    if (record == nullptr || record->end_hash == 0) return {};
+    if (record == nullptr || record->state.end_hash == 0) return {};
     std::error_code none;
     auto const end = Place{lap.epoch + 1, 0, 0};
     for (auto const& entry : std::filesystem::directory_iterator(run.directory / "checkpoints", none)) {
@@ -34,7 +34,7 @@ std::optional<std::filesystem::path> file_of(RecordedRun const& run, LapId const
             CheckpointFile const file(entry.path());
             auto const& about = file.about();
             if (about.run_id == run.facts.run_id && about.record.trial == lap.trial && about.place == end &&
-                about.state_hash == record->end_hash)
+                about.state_hash == record->state.end_hash)
                 return entry.path();
         } catch (DataError const&) {  // torn, damaged, or deleted meanwhile: another one may do
         }

@@ -107,9 +107,9 @@ ReplayedLaps replay_servers(RecordedRun const& run, std::set<TrialId> const& tri
             lap.assignment = run.journal.assignments.at(trial);
             auto const hash = replay.train(lap, parts->second, recorded);
             ++out.laps;
-            if (hash == recorded.state_hash) continue;
+            if (hash == recorded.state.hash) continue;
             out.differences.push_back(fmt::format("trial {}, epoch {}: journal {}, replayed {}", trial.value, recorded.epoch,
-                                                  to_hex(recorded.state_hash), to_hex(hash)));
+                                                  to_hex(recorded.state.hash), to_hex(hash)));
             break;  // what follows it is its consequence
         }
     }

@@ -25,6 +25,7 @@
 #include "strategy/build_info.hpp"
 #include "strategy/common/checkpoint_target.hpp"
 #include "strategy/common/dispatcher.hpp"
+#include "strategy/common/lap_sink.hpp"
 #include "strategy/common/pump.hpp"
 #include "strategy/common/roll_call_messages.hpp"
 #include "strategy/roll_call.hpp"
@@ -43,14 +44,14 @@ public:
         auto const& wanted = *recorded_.at({record.trial, record.epoch});
         ++out.laps;
         if (record.outcome != Outcome::finished) ended.insert(record.trial);
-        if (record.outcome == Outcome::finished && record.state_hash == wanted.state_hash) return;
+        if (record.outcome == Outcome::finished && record.state.hash == wanted.state.hash) return;
         if (!different_.insert(record.trial).second) return;
         out.differences.push_back(fmt::format("trial {}, epoch {}: journal {}, replayed {}{}", record.trial.value,
-                                              record.epoch, to_hex(wanted.state_hash), to_hex(record.state_hash),
+                                              record.epoch, to_hex(wanted.state.hash), to_hex(record.state.hash),
                                               record.reason.empty() ? "" : "; " + record.reason));
     }
 
-    void saved(Saved const& saved) override {
+    void saved(SavedState const& saved) override {
         if (!saved.file.empty()) files[{saved.trial, saved.epoch - 1}] = saved.file;
     }
 
@@ -97,17 +98,18 @@ public:
         Welcome welcome{experiment_.document.dump(), experiment_.strategy.name, owners, 0};
         if (!sources_.empty()) welcome.checkpoints = target;
         std::vector<std::string> hosts;
-        for (auto const& [rank, hello] : call_roll(courier, welcome, build_info(), experiment_.run))
+        for (auto const& [rank, hello] : value_or_refuse(call_roll(courier, welcome, build_info(), experiment_.run)))
             hosts.push_back(hello.host);
-        auto const dispatcher = strategy_named(experiment_.strategy.name).make_dispatcher({courier, experiment_, owners});
-        Pump pump(courier, hosts, experiment_.run.stall_s, *dispatcher);
+        Pump pump(courier, hosts, experiment_.run.stall_s,
+                  strategy_named(experiment_.strategy.name).make_dispatcher({courier, experiment_, owners}));
+        auto& dispatcher = pump.dispatcher();
         for (auto const& id : laps_) {
             if (comparison_->ended.contains(id.trial)) continue;
-            if (sources_.contains(id)) dispatcher->keep_end(id);
+            if (sources_.contains(id)) dispatcher.keep_end(id);
             auto const lap = as_released(id, pump);
-            dispatcher->execute(lap);
-            for (auto const done = comparison_->out.laps; comparison_->out.laps == done;) pump.take(*comparison_, 1);
-            if (--left_[id.trial] == 0) dispatcher->forget(id.trial);
+            dispatcher.execute(lap);
+            for (auto const done = comparison_->out.laps; comparison_->out.laps == done;) refuse(pump.take(*comparison_, 1));
+            if (--left_[id.trial] == 0) dispatcher.forget(id.trial);
         }
         end_job(courier, 0, experiment_.run.deadline_s);
         say_farewell(courier);
@@ -132,7 +134,7 @@ private:
                     "the state of trial {} after epoch {}, with which trial {} begins, was not written within {:.0f} s; "
                     "run.deadline_s sets this limit",
                     lap.clone_of->trial.value, lap.clone_of->epoch, id.trial.value, experiment_.run.deadline_s));
-            pump.take(*comparison_, 0.1);
+            refuse(pump.take(*comparison_, 0.1));
         }
         lap.from = comparison_->files.at(*lap.clone_of);
         return lap;

@@ -86,9 +86,9 @@ PreparedRun prepare_for_mpi(RunOptions const& options, int processes) {
 
 // --resume of a run that has finished: does what its job had left to do when it was killed.
 bool told_finished(PreparedRun const& prepared) {
-    auto const& dir = prepared.experiment.run.dir;
-    if (!prepared.earlier || prepared.earlier->extends) return false;
-    if (prepared.earlier->journal.status != name_of(RunStatus::finished)) return false;
+    auto const& dir = prepared.inputs.experiment.run.dir;
+    if (!prepared.inputs.earlier || prepared.inputs.earlier->extends) return false;
+    if (prepared.inputs.earlier->journal.status != name_of(RunStatus::finished)) return false;
     if (status_of(dir) != name_of(RunStatus::finished)) return false;
     remove_checkpoints(dir);
     complete_report(dir);
@@ -127,10 +127,10 @@ int schedule_mpi(MpiWorld& world, RunOptions const& options, Start const& start)
         exit_code = 2;
     }
     if (done) return dismiss(world, exit_code);
-    bool const shared = prepared->experiment.run.scheduler == SchedulerPlacement::shared;
+    bool const shared = prepared->inputs.experiment.run.scheduler == SchedulerPlacement::shared;
     announce(world, shared);
     if (shared)
-        prepared->notes.push_back(
+        prepared->notes.warnings.push_back(
             fmt::format("rank 0 trains too (run.scheduler is shared): its trainer is called rank {}", world.size()));
     if (shared) return schedule_and_train(world, std::move(*prepared), options, start.at_s);
     return run_job(world, std::move(*prepared), options, start.at_s, live_report);

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/common/dispatcher.hpp"
 
-#include <fmt/format.h>
-
 #include "comm/codec.hpp"
 #include "comm/courier.hpp"
 #include "comm/peers.hpp"
-#include "core/clock.hpp"
-#include "core/error.hpp"
-#include "experiment/config.hpp"
 #include "schedule/lap.hpp"
 #include "strategy/common/lap_codec.hpp"
 #include "strategy/common/messages.hpp"
-#include "strategy/common/pump.hpp"
 
 namespace hopscotch {
 
@@ -30,17 +24,8 @@ void Dispatcher::leave(TrialId trial, std::string const& why) { tell_all(Message
 
 void Dispatcher::keep_end(LapId const& lap) { tell_all(MessageKind::keep, encode(lap)); }
 
-Buffer Dispatcher::fetch_best(LapId const& lap, TrainerId home) {
-    auto const deadline_s = resources_.experiment.run.deadline_s;
-    auto const deadline = monotonic_s() + deadline_s;
+void Dispatcher::fetch_best(LapId const& lap, TrainerId home) {
     resources_.courier.send(rank_of(home), MessageKind::fetch_best, encode(lap));
-    while (monotonic_s() < deadline) {
-        auto message = resources_.courier.receive(0.1);
-        if (message) throw_bad_news(*message);
-        if (message && message->kind == MessageKind::state) return std::move(message->state);
-    }
-    throw CommError(fmt::format("rank {} did not send the best model of trial {} within {:.0f} s", rank_of(home).value,
-                                lap.trial.value, deadline_s));
 }
 
 void Dispatcher::score_best(Lap const& lap, TrainerId home) {

@@ -13,7 +13,6 @@
 
 namespace hopscotch {
 
-class Buffer;
 struct Incoming;
 struct Lap;
 struct LapId;
@@ -51,9 +50,8 @@ public:
     // file. If the trainer has already continued from there, no file is written.
     void keep_end(LapId const& lap);
 
-    // The snapshot of a trial's best epoch, from the trainer that validated it. Throws CommError if the snapshot does not
-    // arrive within run.deadline_s.
-    Buffer fetch_best(LapId const& lap, TrainerId home);
+    // The trainer that validated the snapshot of a trial's best epoch sends it. LapSink::fetched gets the snapshot.
+    void fetch_best(LapId const& lap, TrainerId home);
 
     // The trainer that validated the snapshot scores it on the test shards. The record reaches LapSink::scored.
     void score_best(Lap const& lap, TrainerId home);

@@ -65,16 +65,17 @@ void fields(A& a, LapRecord& m) {
         for (auto const& unit : m.units) gpu_use.push_back(unit.gpu_use);
     if (std::ranges::any_of(m.units, [](UnitRecord const& unit) { return !unit.parts.empty(); }))
         for (auto const& unit : m.units) parts.push_back(unit.parts);
-    a(m.trial, m.epoch, m.attempt, m.outcome, m.cause, m.reason, m.units, m.home, m.hops, m.hop_bytes, m.valid,
-      m.valid_start_unix_s, m.valid_seconds, m.validators, m.lr, m.state_hash, m.begin_hash, m.end_hash, m.state_bytes,
-      m.exposed_s, m.sync_rounds, m.staleness, m.server_log, cpu_s, gpu_use, parts);
+    a(m.trial, m.epoch, m.attempt, m.outcome, m.cause, m.reason, m.units, m.home, m.hops.count, m.hops.bytes,
+      static_cast<ValidationScores&>(m.valid), m.valid.start_unix_s, m.valid.seconds, m.valid.trainers, m.state.lr,
+      m.state.hash, m.state.begin_hash, m.state.end_hash, m.state.bytes, m.sync.exposed_s, m.sync.rounds, m.sync.staleness,
+      m.sync.server_log, cpu_s, gpu_use, parts);
     for (std::size_t i = 0; i < std::min(m.units.size(), cpu_s.size()); ++i) m.units[i].cpu_s = cpu_s[i];
     for (std::size_t i = 0; i < std::min(m.units.size(), gpu_use.size()); ++i) m.units[i].gpu_use = gpu_use[i];
     for (std::size_t i = 0; i < std::min(m.units.size(), parts.size()); ++i) m.units[i].parts = parts[i];
 }
 
 template <class A>
-void fields(A& a, LapSink::Saved& m) {
+void fields(A& a, SavedState& m) {
     a(m.trial, m.epoch, m.step, m.batch, m.file, m.whole, m.gap_s, m.state_hash, m.begin_hash, m.seconds);
 }
 

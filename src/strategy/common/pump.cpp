@@ -15,56 +15,67 @@
 #include "schedule/lap.hpp"
 #include "strategy/common/dispatcher.hpp"
 #include "strategy/common/lap_codec.hpp"
+#include "strategy/common/lap_sink.hpp"
 #include "strategy/common/messages.hpp"
 
 namespace hopscotch {
 
 constexpr double k_tick_s = 0.1;
 
-TrainerLost::TrainerLost(Lost const& lost) : CommError(lost.why), rank(lost.rank) {}
-
-Pump::Pump(Courier& courier, std::vector<std::string> hosts, double stall_s, Dispatcher& dispatcher)
+Pump::Pump(Courier& courier, std::vector<std::string> hosts, double stall_s, std::unique_ptr<Dispatcher> dispatcher)
     : courier_(courier),
       hosts_(std::move(hosts)),
       stall_s_(stall_s),
-      dispatcher_(dispatcher),
+      dispatcher_(std::move(dispatcher)),
       watch_(hosts_.size(), stall_s, monotonic_s()) {}
 
-void throw_bad_news(Incoming const& message) {
+Pump::~Pump() = default;
+
+std::optional<Setback> setback_in(Incoming const& message) {
     if (message.kind == MessageKind::fatal) throw CommError(decode<Fatal>(message.body).text);
-    if (message.kind == MessageKind::damaged) throw StateDamaged(decode<Fatal>(message.body).text);
-    if (message.kind == MessageKind::lost) throw TrainerLost(decode<Lost>(message.body));
+    if (message.kind == MessageKind::damaged) return DamagedState{decode<Fatal>(message.body).text};
+    if (message.kind == MessageKind::lost) {
+        auto lost = decode<Lost>(message.body);
+        return LostTrainer{lost.rank, std::move(lost.why)};
+    }
+    return std::nullopt;
 }
 
-void Pump::take(LapSink& sink, double timeout_s) {
-    auto const message = courier_.receive(timeout_s);
+std::optional<Setback> Pump::take(LapSink& sink, double timeout_s) {
+    auto message = courier_.receive(timeout_s);
     check_stalls();
     if (auto const now_s = monotonic_s(); now_s >= next_tick_s_) {
         next_tick_s_ = now_s + k_tick_s;
-        dispatcher_.tick();
+        dispatcher_->tick();
     }
-    if (!message) return;
-    throw_bad_news(*message);
-    switch (message->kind) {
-        case MessageKind::lap_done: return sink.lap_done(decode<LapRecord>(message->body));
+    if (!message) return std::nullopt;
+    auto setback = setback_in(*message);
+    if (!setback) give(sink, std::move(*message));
+    return setback;
+}
+
+void Pump::give(LapSink& sink, Incoming message) {
+    switch (message.kind) {
+        case MessageKind::lap_done: return sink.lap_done(decode<LapRecord>(message.body));
         case MessageKind::checkpointed: {
-            auto saved = decode<LapSink::Saved>(message->body);
-            saved.trainer = trainer_of(message->from);
+            auto saved = decode<SavedState>(message.body);
+            saved.trainer = trainer_of(message.from);
             return sink.saved(saved);
         }
         case MessageKind::settled:
-        case MessageKind::paused: return hear(message->from, message->kind, decode<Pause>(message->body).round);
+        case MessageKind::paused: return hear(message.from, message.kind, decode<Pause>(message.body).round);
         case MessageKind::all_saved: {
-            auto const saved = decode<AllSaved>(message->body);
+            auto const saved = decode<AllSaved>(message.body);
             if (saved.unsaved > 0)
                 log_warning(
                     fmt::format("rank {} could not save {} state(s); their progress since the last saved copies is lost",
-                                message->from.value, saved.unsaved));
-            return hear(message->from, message->kind, saved.round);
+                                message.from.value, saved.unsaved));
+            return hear(message.from, message.kind, saved.round);
         }
-        case MessageKind::scored: return sink.scored(decode<LapRecord>(message->body));
-        case MessageKind::analysed: return sink.analysed(decode<std::string>(message->body));
-        default: return dispatcher_.hear(*message);  // or an answer after its deadline
+        case MessageKind::state: return sink.fetched(std::move(message.state));
+        case MessageKind::scored: return sink.scored(decode<LapRecord>(message.body));
+        case MessageKind::analysed: return sink.analysed(decode<std::string>(message.body));
+        default: return dispatcher_->hear(message);  // or an answer after its deadline
     }
 }
 
@@ -72,36 +83,36 @@ void Pump::hear(Rank from, MessageKind kind, int round) {
     if (round == round_) heard_[kind].insert(from.value);
 }
 
-bool Pump::hear_from_all(MessageKind kind, LapSink& sink, double until_s) {
+Pump::Answers Pump::hear_from_all(MessageKind kind, LapSink& sink, std::function<bool()> const& enough) {
     auto const all = [&] {
         return std::ranges::all_of(courier_.peers().living(), [&](Rank rank) { return heard_[kind].contains(rank.value); });
     };
     while (!all()) {
-        if (monotonic_s() >= until_s) return false;
-        take(sink, 0.05);
+        if (enough()) return {};
+        if (auto setback = take(sink, 0.05)) return {.all = false, .setback = std::move(setback)};
     }
-    return true;
+    return {.all = true, .setback = {}};
 }
 
-bool Pump::pause(LapSink& sink, double deadline_s) {
+Pump::Answers Pump::pause(LapSink& sink, double deadline_s) {
     auto const until_s = monotonic_s() + deadline_s;
+    auto const too_late = [&] { return monotonic_s() >= until_s; };
     ++round_;
     heard_.clear();
     auto const tell_all = [&](MessageKind kind, Bytes const& body) {
         for (auto const rank : courier_.peers().living()) courier_.send(rank, kind, body);
     };
     tell_all(MessageKind::pause, encode(Pause{round_}));
-    if (!hear_from_all(MessageKind::paused, sink, until_s)) return false;
+    if (auto paused = hear_from_all(MessageKind::paused, sink, too_late); !paused.all) return paused;
     tell_all(MessageKind::save, encode(Save{round_, until_s - monotonic_s()}));
-    return hear_from_all(MessageKind::all_saved, sink, until_s);
+    return hear_from_all(MessageKind::all_saved, sink, too_late);
 }
 
-void Pump::settle(LapSink& sink, std::function<bool()> const& enough) {
+Pump::Answers Pump::settle(LapSink& sink, std::function<bool()> const& enough) {
     ++round_;
     heard_.clear();
     for (auto const rank : courier_.peers().living()) courier_.send(rank, MessageKind::settle, encode(Pause{round_}));
-    while (!enough() && !hear_from_all(MessageKind::settled, sink, monotonic_s() + 0.5)) {
-    }
+    return hear_from_all(MessageKind::settled, sink, enough);
 }
 
 int Pump::busy_trainers() const {

@@ -111,7 +111,7 @@ void ModelAveragingWorker::train_lap(SharedLap& mine, StepPlan const& plan, Jour
         }
         average(mine, round, anchor);
         group_.delay_if_injected();
-        ++journey.record.sync_rounds;
+        ++journey.record.sync.rounds;
         look_at_clock(mine, journey, round.last);
     }
 }

@@ -183,7 +183,7 @@ void MopWorker::leave_waiting(TrialId trial) {
 
 void MopWorker::leave_lap(ReadyLap& ready) {
     if (ready.hand && came_damaged(ready)) return;
-    ready.journey.record.valid_seconds = 0;
+    ready.journey.record.valid.seconds = 0;
     end_left(ready.journey, ready.state());
     tell(Turn::What::over, ready);
     drop(ready.journey.lap.trial);
@@ -377,11 +377,11 @@ void MopWorker::hop(TrainerId next, ReadyLap ready) {
 
 // On this thread, or on the helper.
 void MopWorker::go_to(TrainerId next, Journey& journey, Buffer state, StateLayout const& layout) {
-    ++journey.record.hops;
-    journey.record.hop_bytes += static_cast<std::int64_t>(state.bytes().size());
+    ++journey.record.hops.count;
+    journey.record.hops.bytes += static_cast<std::int64_t>(state.bytes().size());
     journey.pushed_unix_s = unix_s();
     // A lap that begins with a hop has no unit, whose hash would do.
-    journey.pushed_hash = journey.record.units.empty() ? state_hash(state.bytes(), layout) : journey.record.state_hash;
+    journey.pushed_hash = journey.record.units.empty() ? state_hash(state.bytes(), layout) : journey.record.state.hash;
     hopscotch::depart(journey, monotonic_s());
     if (fault_at("hop.send") == Fault::flip) state.bytes().front() ^= std::byte{1};
     courier().push(rank_of(next), encode(journey), std::move(state));

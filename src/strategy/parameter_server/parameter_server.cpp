@@ -131,9 +131,9 @@ void ParameterServerWorker::train_lap(SharedLap& mine, StepPlan const& plan, Jou
     }
     *counters.steps += lap.last_version();
     for (std::int64_t step = 0; step < plan.steps(); ++step) *counters.samples += plan.total(step);
-    record.sync_rounds = own_steps;
-    record.staleness = worker.staleness();
-    if (is_root() && config().mode != ServerMode::sync) record.server_log = worker.take_log();
+    record.sync.rounds = own_steps;
+    record.sync.staleness = worker.staleness();
+    if (is_root() && config().mode != ServerMode::sync) record.sync.server_log = worker.take_log();
 }
 
 void ParameterServerWorker::wait(SharedLap& mine, ServedLapWorker& worker, std::int64_t step) {

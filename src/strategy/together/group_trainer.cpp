@@ -178,15 +178,15 @@ std::uint64_t hash_of_parameters(ByteView state, StateLayout const& layout) {
 void GroupTrainer::agree(SharedLap& mine, Journey& journey, double gpu_use) {
     auto& record = journey.record;
     auto const& layout = mine.layout();
-    MemberEnd end{mine.outcome(),          mine.reason(),      mine.units(),     0,
-                  group_.take_exposed_s(), record.sync_rounds, record.staleness, gpu_use};
+    MemberEnd end{mine.outcome(),          mine.reason(),      mine.units(),          0,
+                  group_.take_exposed_s(), record.sync.rounds, record.sync.staleness, gpu_use};
     end.hash = same_ == Same::state ? state_hash(mine.state(), layout) : hash_of_parameters(mine.state(), layout);
-    record.sync_rounds = 0;
-    record.staleness.clear();
-    record.exposed_s.clear();
+    record.sync.rounds = 0;
+    record.sync.staleness.clear();
+    record.sync.exposed_s.clear();
     hopscotch::agree(group_, end, record, resources().owners.trainers);
-    record.state_hash = state_hash(mine.state(), layout);
-    record.lr = mine.training().learning_rate();
+    record.state.hash = state_hash(mine.state(), layout);
+    record.state.lr = mine.training().learning_rate();
 }
 
 }  // namespace hopscotch

@@ -43,7 +43,7 @@ void validate_together(Group& group, WorkerResources const& resources, Lap const
                        LapRecord& record) {
     auto& runner = resources.runner;
     auto const start = monotonic_s();
-    record.valid_start_unix_s = unix_s();
+    record.valid.start_unix_s = unix_s();
     auto [sums, complaint] = own_part(group, resources, lap, state);
     Encoder encoder;
     encoder(complaint, sums);
@@ -60,8 +60,8 @@ void validate_together(Group& group, WorkerResources const& resources, Lap const
     if (!record.reason.empty()) record.outcome = Outcome::failed;
     if (record.outcome == Outcome::finished) runner.end_validation(lap, state, merged, record);
     if (merged.rows() == 0) return;
-    record.valid_seconds = monotonic_s() - start;
-    record.validators = group.trainers();
+    record.valid.seconds = monotonic_s() - start;
+    record.valid.trainers = group.trainers();
 }
 
 }  // namespace hopscotch

@@ -115,8 +115,8 @@ void add(MemberEnd const& each, LapRecord& record) {
         unit.gpu_use = each.gpu_use;
         record.units.push_back(unit);
     }
-    record.staleness.resize(std::max(record.staleness.size(), each.staleness.size()));
-    for (std::size_t i = 0; i < each.staleness.size(); ++i) record.staleness[i] += each.staleness[i];
+    record.sync.staleness.resize(std::max(record.sync.staleness.size(), each.staleness.size()));
+    for (std::size_t i = 0; i < each.staleness.size(); ++i) record.sync.staleness[i] += each.staleness[i];
 }
 
 }  // namespace
@@ -126,15 +126,15 @@ void agree(Group& group, MemberEnd const& mine, LapRecord& record, int trainers)
     auto const all = group.share(encode(mine), what);
     std::vector<std::uint64_t> hashes;
     std::int64_t rounds = 0;
-    record.exposed_s.resize(static_cast<std::size_t>(trainers));
+    record.sync.exposed_s.resize(static_cast<std::size_t>(trainers));
     for (std::size_t k = 0; k < all.size(); ++k) {
         auto const each = decode<MemberEnd>(all[k]);
         add(each, record);
         hashes.push_back(each.hash);
         rounds = std::max(rounds, each.sync_rounds);
-        record.exposed_s[group.trainers()[k].index()] += each.exposed_s;
+        record.sync.exposed_s[group.trainers()[k].index()] += each.exposed_s;
     }
-    record.sync_rounds += rounds;
+    record.sync.rounds += rounds;
     for (std::size_t k = 1; k < hashes.size() && record.outcome == Outcome::finished; ++k)
         if (hashes[k] != hashes.front())
             throw Error(fmt::format(

@@ -146,18 +146,18 @@ void UnitGroup::train(UnitCall const& call, Journey& journey) {
     mine->finish();
     buffers_->average(*mine, plan, strategy.batch_norm);
     auto const units = record.units.size();
-    record.state_hash = state_hash(mine->state(), mine->layout());
-    record.lr = mine->training().learning_rate();
+    record.state.hash = state_hash(mine->state(), mine->layout());
+    record.state.lr = mine->training().learning_rate();
     MemberEnd const end{mine->outcome(),
                         mine->reason(),
                         mine->units(),
-                        record.state_hash,
+                        record.state.hash,
                         group_->take_exposed_s(),
                         plan.steps(),
                         {},
                         resources_.gpu_watch.share_since(gpu)};
     agree(*group_, end, record, resources_.owners.trainers);
-    for (auto u = units; u < record.units.size(); ++u) record.units[u].state_hash = record.state_hash;
+    for (auto u = units; u < record.units.size(); ++u) record.units[u].state_hash = record.state.hash;
 }
 
 std::string UnitGroup::open(UnitCall const& call, std::optional<SharedLap>& mine) {

@@ -20,7 +20,7 @@ constexpr double k_retry_s = 1;
 
 }  // namespace
 
-Checkpointer::Checkpointer(CheckpointTarget target, BufferPool& pool, std::function<void(LapSink::Saved const&)> saved)
+Checkpointer::Checkpointer(CheckpointTarget target, BufferPool& pool, std::function<void(SavedState const&)> saved)
     : target_(std::move(target)), pool_(pool), saved_(std::move(saved)), thread_([this] { run(); }) {}
 
 Checkpointer::~Checkpointer() {
@@ -154,8 +154,16 @@ bool Checkpointer::write(Item const& item) {
 void Checkpointer::tell(Item const& item, std::string file, double seconds) {
     auto const& place = item.about.place;
     auto const gap_s = item.since_s ? monotonic_s() - *item.since_s : 0;
-    saved_({item.about.record.trial, place.epoch, place.step, place.batch, std::move(file), item.about.whole, gap_s,
-            item.about.state_hash, item.about.record.begin_hash, seconds});
+    saved_({.trial = item.about.record.trial,
+            .epoch = place.epoch,
+            .step = place.step,
+            .batch = place.batch,
+            .file = std::move(file),
+            .whole = item.about.whole,
+            .state_hash = item.about.state_hash,
+            .begin_hash = item.about.record.state.begin_hash,
+            .gap_s = gap_s,
+            .seconds = seconds});
 }
 
 }  // namespace hopscotch

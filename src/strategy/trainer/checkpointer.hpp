@@ -23,7 +23,7 @@ namespace hopscotch {
 class Checkpointer {
 public:
     // saved: called by the thread when a file is durable, and without a file name when a file could not be written.
-    Checkpointer(CheckpointTarget target, BufferPool& pool, std::function<void(LapSink::Saved const&)> saved);
+    Checkpointer(CheckpointTarget target, BufferPool& pool, std::function<void(SavedState const&)> saved);
     ~Checkpointer();  // drops the states that are not written
 
     // True if a trial last saved at saved_s (monotonic clock; none: never) is due for another checkpoint: the file is older
@@ -64,7 +64,7 @@ private:
 
     CheckpointTarget target_;
     BufferPool& pool_;
-    std::function<void(LapSink::Saved const&)> saved_;
+    std::function<void(SavedState const&)> saved_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Item> queue_;

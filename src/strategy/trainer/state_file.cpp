@@ -23,7 +23,7 @@ Checkpoint checkpoint_within(Journey const& journey, StateHashes const& hashes) 
     Checkpoint about;
     about.place = {journey.lap.epoch, journey.step, journey.batches};
     about.record = journey.record;
-    about.record.valid_seconds = 0;  // a validation under way begins anew
+    about.record.valid.seconds = 0;  // a validation under way begins anew
     if (journey.batches > 0) about.shard = journey.shard;
     about.rows = journey.rows;
     about.loss_sum = journey.loss_sum;
@@ -64,7 +64,7 @@ void continue_from(Checkpoint const& about, Journey& journey) {
     journey.record = about.record;
     journey.record.attempt = now.attempt;
     journey.record.home = now.home;
-    journey.record.begin_hash = now.begin_hash;
+    journey.record.state.begin_hash = now.state.begin_hash;
     journey.step = about.place.step;
     journey.batches = about.place.batch;
     journey.shard = about.shard;
@@ -108,9 +108,9 @@ Buffer load_state(WorkerResources const& resources, Journey& journey) {
     journey.saved = true;
     bool const own = is_of_lap(about, journey.lap);
     bool const begins = !own || (about.place.step == 0 && about.place.batch == 0);
-    journey.record.begin_hash = begins ? hash : about.record.begin_hash;
+    journey.record.state.begin_hash = begins ? hash : about.record.state.begin_hash;
     if (own) continue_from(about, journey);
-    journey.record.state_hash = hash;
+    journey.record.state.hash = hash;
     return state;
 }
 

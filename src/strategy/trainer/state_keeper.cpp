@@ -50,7 +50,7 @@ StateKeeper::StateKeeper(WorkerResources const& resources, Holds holds)
                                                        resources.courier.world().trainers_on_host()),
                                           spill_directory(resources))) {
     if (resources.checkpoints.run_dir.empty()) return;
-    auto const tell = [this](LapSink::Saved const& saved) {
+    auto const tell = [this](SavedState const& saved) {
         resources_.courier.send(Rank(0), MessageKind::checkpointed, encode(saved));
     };
     checkpointer_ = std::make_unique<Checkpointer>(resources.checkpoints, resources.courier.pool(), tell);
@@ -76,7 +76,7 @@ LapBegin StateKeeper::begin(Lap const& lap, TrainerId home) {
     if (auto const& next = rested.mapped().next) {
         journey.saved_s = next->saved_s;
         journey.saved = next->saved;
-        journey.record.begin_hash = next->record.begin_hash;
+        journey.record.state.begin_hash = next->record.state.begin_hash;
     }
     if (lap.from.empty()) out.state = std::move(rested.mapped().state);
     return out;
@@ -100,7 +100,8 @@ void StateKeeper::consider_best(Journey const& journey, ByteView state) {
     auto const loss = resources_.runner.config_of(journey.lap).train.loss;
     if (!best_->consider(journey.record, loss, state, resources_.courier.pool()) || !checkpointer_) return;
     auto const layout_hash = resources_.runner.layout(journey.lap).hash();
-    unsaved_best_ = std::make_unique<Checkpoint>(checkpoint_at_end(best_->lap(), {layout_hash, journey.record.end_hash}));
+    unsaved_best_ =
+        std::make_unique<Checkpoint>(checkpoint_at_end(best_->lap(), {layout_hash, journey.record.state.end_hash}));
     unsaved_best_->whole = holds_ == Holds::whole_states;
     // One process can train the trial again, to have its best state, if it can train alone to the same bits. Else a file has
     // to have it, from the first lap on.
@@ -142,7 +143,7 @@ void StateKeeper::plan_next(Journey const& done, ByteView state) {
     ++next.lap.epoch;
     next.record.trial = next.lap.trial;
     next.record.epoch = next.lap.epoch;
-    next.record.begin_hash = done.record.end_hash;
+    next.record.state.begin_hash = done.record.state.end_hash;
     next.lap.from.clear();
     next.lap.clone_of.reset();
     next.saved_s = done.saved_s;

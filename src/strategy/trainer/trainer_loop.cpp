@@ -198,10 +198,10 @@ bool TrainerLoop::validate(Journey& journey, MutableBytes state) {
 }
 
 void TrainerLoop::finish(Journey& journey, ByteView state) {
-    journey.record.state_bytes = state.size();
+    journey.record.state.bytes = state.size();
     auto const start = monotonic_s();
     if (journey.record.outcome == Outcome::finished) keeper_.end(journey, state);
-    journey.record.valid_seconds += monotonic_s() - start;  // the copy of the best state is the last part of validation
+    journey.record.valid.seconds += monotonic_s() - start;  // the copy of the best state is the last part of validation
     fault_point("lap.done");
     courier().send(Rank(0), MessageKind::lap_done, encode(journey.record));
 }

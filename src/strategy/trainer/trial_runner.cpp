@@ -120,7 +120,7 @@ void diverge(Journey& journey, ShardId shard, std::string_view what) {
 
 void TrialRunner::end_unit(Journey& journey, std::uint64_t hash, bool finite) {
     auto& unit = journey.record.units.back();
-    unit.state_hash = journey.record.state_hash = hash;
+    unit.state_hash = journey.record.state.hash = hash;
     auto const parts = packed(take_part_times());  // of the thread that hashed the state
     unit.parts.insert(unit.parts.end(), parts.begin(), parts.end());
     if (!finite && journey.record.outcome == Outcome::finished) diverge(journey, unit.shard, "the state");
@@ -146,7 +146,7 @@ void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activ
         if (hash == UnitHash::later && !ends_later) trial_model.state->fetch();
         auto const state_now = ends_later ? 0 : state_hash(state, trial_model.state->layout());
         bool const finite = ends_later || trial_model.state->finite();
-        journey.record.lr = trial_model.training->learning_rate();
+        journey.record.state.lr = trial_model.training->learning_rate();
         unit.parts = packed(take_part_times());
         journey.record.units.push_back(unit);
         if (!std::isfinite(sums.loss)) diverge(journey, shard, "the loss");

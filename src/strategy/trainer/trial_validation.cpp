@@ -73,7 +73,7 @@ Evaluation TrialRunner::validate_part(Lap const& lap, MutableBytes state, int k,
 void TrialRunner::evaluate_held_out(Journey& journey, MutableBytes state, Activity* activity) {
     auto const shard = shard_of(journey);
     auto const start = monotonic_s();
-    if (journey.record.valid_seconds == 0) journey.record.valid_start_unix_s = unix_s();
+    if (journey.record.valid.seconds == 0) journey.record.valid.start_unix_s = unix_s();
     guarded(journey, fmt::format("validation on shard {}", shard.value), [&] {
         Evaluation sums(manifest_.task, manifest_.outputs);
         take_sums(journey.parts, sums);
@@ -90,7 +90,7 @@ void TrialRunner::evaluate_held_out(Journey& journey, MutableBytes state, Activi
         encoder(sums);
         journey.parts = encoder.take();
     });
-    journey.record.valid_seconds += monotonic_s() - start;
+    journey.record.valid.seconds += monotonic_s() - start;
     ++journey.step;
     journey.shard = {};
 }
@@ -101,7 +101,7 @@ bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Act
         auto& trial_model = model(journey.lap);
         journey.bound = trial_model.state->bind_again(state, journey.bound);
         auto const start = monotonic_s();
-        if (record.valid_seconds == 0 && !valid_.empty()) record.valid_start_unix_s = unix_s();
+        if (record.valid.seconds == 0 && !valid_.empty()) record.valid.start_unix_s = unix_s();
         auto& under_way = validations_[record.trial];
         if (!under_way) under_way = std::make_unique<Evaluation>(manifest_.task, manifest_.outputs);
         auto& sums = *under_way;
@@ -111,7 +111,7 @@ bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Act
             end_validation(journey.lap, state, sums, record);
             validations_.erase(record.trial);
         }
-        record.valid_seconds += valid_.empty() ? 0 : monotonic_s() - start;
+        record.valid.seconds += valid_.empty() ? 0 : monotonic_s() - start;
     });
     return record.outcome != Outcome::finished || journey.valid_shard == static_cast<int>(valid_.size());
 }
@@ -127,7 +127,7 @@ void TrialRunner::end_validation(Lap const& lap, ByteView state, Evaluation cons
         return;
     }
     trial_model.state->end_epoch(epoch_loss(record, config_of(lap).train.loss));
-    record.end_hash = state_hash(state, trial_model.state->layout());
+    record.state.end_hash = state_hash(state, trial_model.state->layout());
     if (record.valid.rows == 0 || std::isfinite(record.valid.loss)) return;
     record.outcome = Outcome::diverged;
     record.reason =

@@ -114,8 +114,8 @@ private:
         auto const before = record.units.size();
         train(journey, state, start_unit(), UnitHash::now);
         auto const waited_s = client_.take_waited_s();
-        record.exposed_s.resize(static_cast<std::size_t>(resources().owners.trainers));
-        record.exposed_s[runner().self().index()] += waited_s + std::exchange(staging_s_, 0);
+        record.sync.exposed_s.resize(static_cast<std::size_t>(resources().owners.trainers));
+        record.sync.exposed_s[runner().self().index()] += waited_s + std::exchange(staging_s_, 0);
         if (record.units.size() == before) return;
         record.units.back().seconds -= waited_s;
         record.units.back().wait_s = -1;
