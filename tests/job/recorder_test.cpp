@@ -438,10 +438,10 @@ TEST_F(RecorderTest, OfTwoFilesOfOnePlaceTheOneThatTheJournalKnows) {
     auto lap = lap_record(0, 0, 1);
     lap.state.end_hash = 0xa;
     recorder.lap_done(lap, view(0, TrialStatus::running));
-    recorder.saved({TrialId(0), 1, 0, 0, "wrong", true, 0, 0xb, 0xb});
+    recorder.saved({TrialId(0), 1, 0, 0, "wrong", true, 0xb, 0xb});
     EXPECT_EQ(recorder.shelf().file_after(TrialId(0), 0), nullptr);
     EXPECT_EQ(recorder.shelf().newest_boundary(TrialId(0)), std::nullopt);
-    recorder.saved({TrialId(0), 1, 0, 0, "right", true, 0, 0xa, 0xa});
+    recorder.saved({TrialId(0), 1, 0, 0, "right", true, 0xa, 0xa});
     ASSERT_NE(recorder.shelf().file_after(TrialId(0), 0), nullptr);
     EXPECT_EQ(recorder.shelf().file_after(TrialId(0), 0)->file, "right");
 }

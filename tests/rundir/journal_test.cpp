@@ -210,7 +210,7 @@ TEST(Journal, HashesComeBack) {
         Checkpoint about;
         about.record.trial = TrialId(0);
         about.place = {1, 2, 3};
-        writer.checkpoint({TrialId(0), 1, 2, 3, checkpoint_name(about, 1), true, 0, 0xf, 0xe});
+        writer.checkpoint({TrialId(0), 1, 2, 3, checkpoint_name(about, 1), true, 0xf, 0xe});
         writer.checkpoint({TrialId(0), 1, 2, 3, checkpoint_name(about, 2)});
     }
     auto const journal = read_journal(scratch / "j");
