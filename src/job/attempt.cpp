@@ -57,7 +57,7 @@ Attempt::Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& opti
                   pump_.dispatcher().leave(trial, why);  // else to the end of what is known
           },
           pump_.dispatcher()),
-      triage_(prepared, recorder_, control_, catch_up_.get()),
+      triage_(*prepared.director, recorder_, control_, catch_up_.get(), prepared.inputs.experiment.search.retries),
       held_(prepared, recorder_.shelf(), pump_.dispatcher()),
       best_(prepared, recorder_, pump_, catch_up_.get(),
             {[this](double timeout_s) { hear(timeout_s); }, [this] { return end_ || signal_caught() != 0; }}),
@@ -90,9 +90,9 @@ AttemptEnd Attempt::run() {
 
 bool Attempt::work_is_left() const { return !prepared_.director->finished() || (catch_up_ && catch_up_->waits()); }
 
-// The first end counts, but a signal gives way to what the next attempt must know.
+// The first end counts.
 void Attempt::end_with(AttemptEnd end) {
-    if (!end_ || std::holds_alternative<SignalCame>(*end_)) end_ = std::move(end);
+    if (!end_) end_ = std::move(end);
 }
 
 void Attempt::hear(double timeout_s) {
@@ -186,7 +186,7 @@ void Attempt::deliver(LapRecord record) {
 
 // Orders can resume trials that had ended, and whose states were dropped.
 void Attempt::take_up() {
-    triage_.take_up(prepared_.trials());
+    triage_.take_up();
     if (auto const trial = triage_.first_taken_up(); trial && !end_)
         end_with(TrialGoesBack{fmt::format("trial {} continues from its last checkpoint", trial->value)});
 }

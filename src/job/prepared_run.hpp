@@ -22,7 +22,8 @@ class Director;
 struct EarlierJobs;
 struct TrialView;
 
-// Read and checked before anything is planned. Of these only `earlier` changes in a job: when it goes on after a loss.
+// Read and checked before anything is planned. When a job goes on after a loss, it reads `earlier` again, and sets what
+// follows from it.
 struct RunInputs {
     RunInputs();
     RunInputs(RunInputs&&) noexcept;

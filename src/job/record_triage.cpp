@@ -5,8 +5,8 @@
 
 #include "job/catch_up.hpp"
 #include "job/live_control.hpp"
-#include "job/prepared_run.hpp"
 #include "job/recorder.hpp"
+#include "schedule/director.hpp"
 #include "schedule/lap.hpp"
 #include "schedule/trial_view.hpp"
 
@@ -25,8 +25,7 @@ RecordTriage::Meaning RecordTriage::meaning_of(LapRecord const& record) const {
 // A failure of the trial's surroundings does not end the trial, up to search.retries times.
 bool RecordTriage::may_retry(LapRecord const& record) const {
     return record.outcome == Outcome::failed && record.cause == Cause::surroundings &&
-           recorder_.retries_of(record.trial) < prepared_.inputs.experiment.search.retries &&
-           !has_ended(prepared_.trials()[record.trial.index()].status);
+           recorder_.retries_of(record.trial) < most_retries_ && !has_ended(director_.trials()[record.trial.index()].status);
 }
 
 void RecordTriage::sent_again(Lap const& lap) { released_[lap.trial] = std::max(released_[lap.trial], lap.epoch); }
@@ -38,8 +37,8 @@ bool RecordTriage::may_send(Lap const& lap) {
     return !taken_up_.contains(lap.trial);
 }
 
-void RecordTriage::take_up(std::vector<TrialView> const& trials) {
-    for (auto const& trial : trials)
+void RecordTriage::take_up() {
+    for (auto const& trial : director_.trials())
         if (!has_ended(trial.status) && ended_.contains(trial.id)) taken_up_.insert(trial.id);
 }
 

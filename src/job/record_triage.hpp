@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <vector>
 
 #include "core/ids.hpp"
 #include "job/trial_set.hpp"
@@ -14,18 +13,18 @@
 namespace hopscotch {
 
 class CatchUp;
+class Director;
 class LiveControl;
 class Recorder;
 struct Lap;
 struct LapRecord;
-struct PreparedRun;
-struct TrialView;
 
 class RecordTriage {
 public:
-    // All must outlive it. catch_up: null: nothing of earlier jobs.
-    RecordTriage(PreparedRun const& prepared, Recorder const& recorder, LiveControl const& control, CatchUp const* catch_up)
-        : prepared_(prepared), recorder_(recorder), control_(control), catch_up_(catch_up) {}
+    // All must outlive it. catch_up: null: nothing of earlier jobs. most_retries: search.retries.
+    RecordTriage(Director const& director, Recorder const& recorder, LiveControl const& control, CatchUp const* catch_up,
+                 int most_retries)
+        : director_(director), recorder_(recorder), control_(control), catch_up_(catch_up), most_retries_(most_retries) {}
 
     // Only `news` reaches the director and the journal.
     enum class Meaning {
@@ -49,16 +48,17 @@ public:
     std::int64_t trials_ended() const { return static_cast<std::int64_t>(ended_.size()); }
 
     // Trials that had ended, and go on by an order: the job must pause for them.
-    void take_up(std::vector<TrialView> const& trials);
+    void take_up();
     std::optional<TrialId> first_taken_up() const;
 
 private:
     bool may_retry(LapRecord const& record) const;
 
-    PreparedRun const& prepared_;
+    Director const& director_;
     Recorder const& recorder_;
     LiveControl const& control_;
     CatchUp const* catch_up_;
+    int most_retries_;
     TrialSet ended_;
     std::map<TrialId, int> released_;  // the last released lap of each trial
     std::set<TrialId> taken_up_;

@@ -73,7 +73,7 @@ struct Summary {
     std::int64_t spilled_bytes = 0;  // waiting states that went to the disk (run.state_memory)
     CheckpointFacts checkpoints;     // of this job
     std::int64_t weight_bytes = 0;   // parameters of the largest trial
-    std::vector<double> exposed_s;   // by trainer, sums of LapRecord::exposed_s; empty: not measured
+    std::vector<double> exposed_s;   // by trainer, sums of SyncFacts::exposed_s; empty: not measured
     std::int64_t sync_rounds = 0;
     std::vector<std::int64_t> staleness;    // sums of LapRecord::staleness
     std::vector<std::string> injected;      // run.inject

@@ -142,7 +142,7 @@ struct SavedState {
     std::string file;
     bool whole = true;              // false: a best state without the parts of other trainers; no lap starts from it
     std::uint64_t state_hash = 0;   // of the state in the file; 0: not known (written by an older version)
-    std::uint64_t begin_hash = 0;   // LapRecord::begin_hash of the lap that was under way
+    std::uint64_t begin_hash = 0;   // LapState::begin_hash of the lap that was under way
     double gap_s = 0, seconds = 0;  // since the copy before it; of writing
     TrainerId trainer = {};         // the writer; -1: not known
 };

@@ -86,6 +86,15 @@ class Survivors(Jobs):
         process = self.begin("out", {"name": "mop"}, fault=fault, processes=5, train=SHORT)
         self.finished(process, "out", expected, [1, 2])
 
+    def test_killed_when_it_is_asked_for_the_best_state(self):
+        # The state is gone. The others train its lap again.
+        train = {**SHORT, "epochs": 1}  # nobody else has run it: so this folder has the journal
+        expected = self.undisturbed(strategy={"name": "mop"}, train=train)
+        best = self.summary("quiet")["best_trial"]
+        home = next(lap["home"] for lap in self.laps("quiet") if lap["trial"] == best)
+        process = self.begin("out", {"name": "mop"}, fault=f"best.send:1:kill:{home + 1}", train=train)
+        self.finished(process, "out", expected, [home])
+
     def test_killed_while_it_leaves(self):
         # Nobody waits run.deadline_s (60 s) for the last word of a rank that is silent.
         expected = self.undisturbed(strategy={"name": "mop"}, train=SHORT)

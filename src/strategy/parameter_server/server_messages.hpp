@@ -34,7 +34,7 @@ void fields(A& a, ParametersPart& m) {
 struct PartEnd {
     TrialId trial;
     int epoch = 0, part = 0;
-    std::vector<std::uint16_t> order;  // LapRecord::server_log
+    std::vector<std::uint16_t> order;  // SyncFacts::server_log
 };
 template <class A>
 void fields(A& a, PartEnd& m) {
