@@ -49,7 +49,7 @@ constexpr std::array k_points{
     Point{"order.record", "rank 0 has recorded an order of hopscotch ctl"},
     Point{"pause.save", "a trainer is about to save what it holds, after a signal"},
     Point{"end.best", "rank 0 is about to write the best model"},
-    Point{"best.send", "a trainer is about to send the best state to rank 0"},
+    Point{"end.fetch", "a trainer is about to send the best state to rank 0"},
     Point{"end.errors", "rank 0 has written the best model and is about to ask for its errors"},
     Point{"end.shutdown", "rank 0 sends the trainers home"},
     Point{"end.goodbye", "a trainer sends Goodbye"},

@@ -92,7 +92,7 @@ class Survivors(Jobs):
         expected = self.undisturbed(strategy={"name": "mop"}, train=train)
         best = self.summary("quiet")["best_trial"]
         home = next(lap["home"] for lap in self.laps("quiet") if lap["trial"] == best)
-        process = self.begin("out", {"name": "mop"}, fault=f"best.send:1:kill:{home + 1}", train=train)
+        process = self.begin("out", {"name": "mop"}, fault=f"end.fetch:1:kill:{home + 1}", train=train)
         self.finished(process, "out", expected, [home])
 
     def test_killed_while_it_leaves(self):

@@ -104,7 +104,7 @@ void TrainerLoop::answer_stop(TrialId trial) {
 }
 
 void TrainerLoop::answer_fetch(LapId const& asked) {
-    fault_point("best.send");
+    fault_point("end.fetch");
     if (!keeper_.best().holds(asked))
         throw Error(fmt::format("the snapshot of trial {}, epoch {} is not on trainer {}", asked.trial.value, asked.epoch,
                                 runner().self().value));
