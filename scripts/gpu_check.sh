@@ -14,10 +14,12 @@
 #   smoke      4 min    versions, the GPU, each test labelled gpu alone: what works. Run it first
 #   zoo        3 min    every model, fp32 and bf16, with CUDA graphs and without: equal bits, graphs refused and why
 #   steps      6 min    rows/s of ResNet-50, ResNet-18, MLPs and LeNet beside PyTorch; GPU time and wall time of a step
-#   runs       6 min    whole runs: replay, mop = sequential, GPU busy, the parts of a unit, a hop of 205 MB
+#   runs       3 min    whole runs of small models: replay, mop = sequential, mpirun, all-reduce
+#   busy       3 min    GPU busy in a run, the parts of a unit, a hop of 205 MB
 #   sanitize   4 min    compute-sanitizer memcheck of our own kernels
-# A phase needs no other phase (but `build`) and may be repeated. A row with a bar ends with `met` or `MISSED`. The exit code
-# is 1 if a row of this call says FAILED or MISSED, and 2 if nothing could be run.
+# A phase needs no other phase (but `build`) and may be repeated. `steps` and `busy` measure speeds: nothing else may run.
+# The others may run at the same time. A row with a bar ends with `met` or `MISSED`. The exit code is 1 if a row of this call
+# says FAILED or MISSED, and 2 if nothing could be run.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 usage() { sed -n '2,/SPDX/{/SPDX/!s/^# \{0,1\}//p}' "$0"; }
@@ -37,7 +39,7 @@ while [[ $# -gt 0 ]]; do
         --results) results=$2; shift ;;
         --device) device=$2; shift ;;
         --small) small=1 ;;
-        build | smoke | zoo | steps | runs | sanitize) phases+=("$1") ;;
+        build | smoke | zoo | steps | runs | busy | sanitize) phases+=("$1") ;;
         *) usage >&2; exit 2 ;;
     esac
     shift
@@ -108,7 +110,7 @@ tried() {  # TITLE SETTING SECONDS COMMAND...
 find_programs() {
     local folder openmpi
     if [[ -f $prebuilt/programs.tar.gz ]]; then
-        "$python" -m tarfile -e "$prebuilt/programs.tar.gz" "$scratch/programs"
+        "$python" -W ignore -m tarfile -e "$prebuilt/programs.tar.gz" "$scratch/programs"
         prebuilt=$scratch/programs
     fi
     folder=$prebuilt
@@ -214,7 +216,7 @@ phase_steps() {
             printf 'steps\tFAILED: gpu_steps.py ended with %s\n' "$?")
 }
 
-# Phase runs.
+# Phases runs and busy.
 source scripts/gpu_check_runs.sh
 
 sanitizer() {

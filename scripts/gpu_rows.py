@@ -111,6 +111,9 @@ def busy(options):
             samples.append(int(words[1]))
     summary = json.loads((pathlib.Path(options.run) / "summary.json").read_text())
     own = f"the run's own account {100 * summary['utilisation']:.0f} %"
+    uses = [trial["gpu_use"] for trial in summary["trials"] if trial.get("gpu_use") is not None]
+    if uses:
+        own += f", in units {100 * statistics.mean(uses):.0f} %"
     if not samples:
         bar = verdict(options, False, f"{options.percent:g} %")
         return f"no sample of nvidia-smi in {end - begin:.1f} s, {own}, {bar}"
@@ -136,7 +139,11 @@ def hop(options):
     if not found:
         return "FAILED: no result"
     ms = found[-1]["p50_ms"]
-    return f"{ms:.2f} ms for {found[-1]['megabytes']:g} MB, " + verdict(options, ms <= options.ms, f"{options.ms:g} ms")
+    copies = [found[-1].get(part, 0) for part in ("to_host_ms", "to_device_ms")]
+    return (
+        f"{ms:.2f} ms for {found[-1]['megabytes']:g} MB, to the host {copies[0]:.2f}, to the device {copies[1]:.2f}, "
+        + verdict(options, ms <= options.ms, f"{options.ms:g} ms")
+    )
 
 
 def main():

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/error.hpp"
 
+#include <algorithm>
 #include <new>
 #include <system_error>
 
@@ -23,7 +24,11 @@ std::string words_of(std::exception const& error) {
     if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again)
         return "a thread cannot be started (Resource temporarily unavailable); raise `ulimit -v` or `ulimit -u`, or start "
                "fewer trainers on this host";
-    return error.what();
+    std::string text = error.what();
+    // What LibTorch adds for its developers: hints, and the stack where it threw.
+    for (auto const* addition : {"\nSearch for `cuda", "\nCUDA kernel errors might", "\nException raised from "})
+        text.erase(std::min(text.find(addition), text.size()));
+    return text;
 }
 
 }  // namespace hopscotch

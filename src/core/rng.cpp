@@ -44,6 +44,17 @@ std::uint32_t Rng::next_u32() {
     return words_[static_cast<std::size_t>(used_++)];
 }
 
+void Rng::skip(std::uint64_t words) {
+    auto const left = static_cast<std::uint64_t>(4 - used_);
+    if (words < left) {
+        used_ += static_cast<int>(words);
+        return;
+    }
+    block_ += (words - left) / 4;
+    used_ = 4;
+    for (auto rest = (words - left) % 4; rest > 0; --rest) next_u32();
+}
+
 std::uint64_t Rng::next_u64() {
     std::uint64_t const high = next_u32();
     return high << 32 | next_u32();

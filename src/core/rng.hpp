@@ -34,9 +34,10 @@ public:
     explicit Rng(std::uint64_t key) : key_{static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)} {}
 
     std::uint32_t next_u32();
+    void skip(std::uint64_t words);  // of 32 bits
     std::uint64_t next_u64();
-    double uniform();                      // [0, 1), 53 bits
-    double normal();                       // N(0, 1), Box-Muller
+    double uniform();                      // [0, 1), 53 bits; takes 2 words
+    double normal();                       // N(0, 1), Box-Muller; takes 4 words
     std::uint32_t below(std::uint32_t n);  // 0..n-1 without bias (Lemire 2019); n > 0
 
     // Fisher-Yates.

@@ -26,6 +26,9 @@ std::string_view name_of(UnitPart part) {
         case UnitPart::fetch: return "fetch";
         case UnitPart::hash: return "hash";
         case UnitPart::finite: return "finite";
+        case UnitPart::model: return "model";
+        case UnitPart::memory: return "memory";
+        case UnitPart::draw: return "draw";
     }
     return "part";  // of another version
 }

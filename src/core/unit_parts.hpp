@@ -17,7 +17,10 @@ enum class UnitPart : std::uint8_t {
     wait,     // for the steps that the device has still to do
     fetch,    // the state comes from the device
     hash,     // of a state
-    finite    // whether all numbers of a state are
+    finite,   // whether all numbers of a state are
+    model,    // a trial's model is made here
+    memory,   // host memory for a new trial's state
+    draw      // the first values of that state
 };
 std::string_view name_of(UnitPart part);
 

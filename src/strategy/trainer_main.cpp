@@ -123,6 +123,11 @@ void require_same_files(std::vector<NamedFile> const& files) {
     if (!text.empty()) throw DataError(text);
 }
 
+// First values are drawn by more threads only where that takes no core from others. Beyond 16 it gains little.
+int cores_of_each(World const& world) {
+    return std::clamp(static_cast<int>(allowed_cores().size()) / std::max(1, world.trainers_on_host()), 1, 16);
+}
+
 // Opens what this trainer owns by that table; what keeps it from doing so is in the Hello.
 Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Experiment const& experiment,
                 Trainer const& trainer) {
@@ -138,7 +143,7 @@ Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Expe
             runner->adopt(shards);
         else
             runner.emplace(experiment, shards,
-                           TrialRunner::Seat{self, world.number_on_host(),
+                           TrialRunner::Seat{self, world.number_on_host(), cores_of_each(world),
                                              state_memory(experiment.run.state_memory, world.trainers_on_host())},
                            trainer.factory);
         if (world.trainers_on_host() > 1) trainer.courier.pool().share_memory();

@@ -29,6 +29,20 @@ TEST(Rng, WordsAreTheBlocksInOrder) {
         for (auto word : philox4x32({block, 0, 0, 0}, {0, 0})) EXPECT_EQ(rng.next_u32(), word);
 }
 
+TEST(Rng, SkippedWordsAreThoseNotDrawn) {
+    for (std::uint64_t drawn = 0; drawn < 6; ++drawn)
+        for (std::uint64_t skipped = 0; skipped < 14; ++skipped) {
+            Rng here(7), there(7);
+            for (std::uint64_t i = 0; i < drawn; ++i) EXPECT_EQ(here.next_u32(), there.next_u32());
+            for (std::uint64_t i = 0; i < skipped; ++i) here.next_u32();
+            there.skip(skipped);
+            for (int i = 0; i < 5; ++i) EXPECT_EQ(here.next_u32(), there.next_u32()) << drawn << ", " << skipped;
+        }
+    Rng far(7);
+    far.skip((std::uint64_t{1} << 35) + 2);
+    EXPECT_EQ(far.next_u32(), philox4x32({0, 2, 0, 0}, {7, 0})[2]);
+}
+
 TEST(Rng, AddressesGiveDifferentStreams) {
     std::set<std::uint64_t> keys;
     for (std::uint64_t seed : {0U, 1U, 42U})

@@ -143,7 +143,8 @@ NOT_RUN = {
     "scripts/setup.sh --cuda": "downloads 2.2 GB",
     "scripts/gpu_bundle.sh gpu-bundle": GPU,
     **{
-        f"scripts/gpu_check.sh --prebuilt gpu-bundle {phase}": GPU for phase in ("smoke", "zoo", "steps", "runs", "sanitize")
+        f"scripts/gpu_check.sh --prebuilt gpu-bundle {phase}": GPU
+        for phase in ("smoke", "zoo", "steps", "runs", "busy", "sanitize")
     },
     "cmake --preset release": BY_HAND,
     "cmake --build build -j 8 --target hopscotch": BY_HAND,

@@ -117,10 +117,12 @@ class Rows(unittest.TestCase):
         for start in (100.0, 110.0, 120.0):
             block += struct.pack("<iiqddddQd", 0, 0, 8, 0.5, start, 10.0, 0.0, 7, -1.0)
         (self.run_dir / "units-1.bin").write_bytes(block + bytes(8))
-        (self.run_dir / "summary.json").write_text(json.dumps({"utilisation": 0.991}))
+        (self.run_dir / "summary.json").write_text(
+            json.dumps({"utilisation": 0.991, "trials": [{"gpu_use": 0.9}, {"gpu_use": 0.96}, {"gpu_use": None}]})
+        )
         samples = self.run_dir / "samples"
         samples.write_text("105 10\n112 98\n115 100\n118 [N/A]\n119 96\n125 0\n")
-        text = "98.0 % of 3 samples in 10.0 s, the run's own account 99 %, bar "
+        text = "98.0 % of 3 samples in 10.0 s, the run's own account 99 %, in units 93 %, bar "
         self.assertEqual(self.row("busy", samples, self.run_dir), text + "97 %: met")
         self.assertEqual(self.row("busy", samples, self.run_dir, "--percent", "98.5"), text + "98.5 %: MISSED")
         self.assertIn("no sample of nvidia-smi", self.row("busy", self.run_dir / "none", self.run_dir))
@@ -134,8 +136,8 @@ class Rows(unittest.TestCase):
 
     def test_a_hop_has_a_bar(self):
         text = self.run_dir / "hop"
-        text.write_text('warm\n{"p50_ms": 9.5, "megabytes": 205}\n')
-        self.assertEqual(self.row("hop", text), "9.50 ms for 205 MB, bar 10 ms: met")
+        text.write_text('warm\n{"p50_ms": 9.5, "to_host_ms": 4, "to_device_ms": 4.5, "megabytes": 205}\n')
+        self.assertEqual(self.row("hop", text), "9.50 ms for 205 MB, to the host 4.00, to the device 4.50, bar 10 ms: met")
         self.assertIn("MISSED", self.row("hop", text, "--ms", "9"))
         self.assertIn("not judged", self.row("--device", "cpu", "hop", text))
 

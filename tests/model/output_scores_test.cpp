@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "core/rng.hpp"
+#include "experiment/validation_scores.hpp"
 #include "model/trial/evaluation.hpp"
 
 namespace hopscotch {

@@ -44,13 +44,13 @@ class FaultyState final : public testing::WrappedState {
 public:
     FaultyState(std::shared_ptr<TrialState> state, Fault fault) : WrappedState(std::move(state)), fault_(fault) {}
 
-    void initialise(MutableBytes state, std::uint64_t seed, TrialId trial) override {
+    void initialise(MutableBytes state, std::uint64_t seed, TrialId trial, int threads) override {
         if (fault_ == Fault::initialisation) throw std::runtime_error("no memory left");
-        WrappedState::initialise(state, seed, trial);
+        WrappedState::initialise(state, seed, trial, threads);
     }
-    void end_epoch(double loss) override {
+    bool end_epoch(double loss) override {
         ++epochs;
-        WrappedState::end_epoch(loss);
+        return WrappedState::end_epoch(loss);
     }
 
     int epochs = 0;
@@ -295,6 +295,11 @@ TEST(Failure, OfDataAndMemoryAreNoTrialsOwn) {
     EXPECT_EQ(words_of(std::bad_alloc()),
               "there is not enough memory; look at `ulimit -v`, the memory of the batch job, and the other processes here");
     EXPECT_EQ(words_of(Error("a fault")), "a fault");
+    EXPECT_EQ(
+        words_of(std::runtime_error("CUDA error: out of memory\nSearch for `cudaErrorMemoryAllocation' in https://docs"
+                                    "\nException raised from initState at /p/CUDAStream.cpp:183\nframe #0: c10::Error")),
+        "CUDA error: out of memory")
+        << "without what is for torch's developers";
     EXPECT_EQ(cause_of(std::runtime_error("CUDA out of memory. Tried to allocate 2 GiB")), Cause::surroundings);
     EXPECT_EQ(cause_of(std::runtime_error("[enforce fail] DefaultCPUAllocator: not enough memory")), Cause::surroundings);
     EXPECT_EQ(cause_of(DoesNotFit("cuda:0 has 1 GB", DoesNotFit::Why::others)), Cause::surroundings);

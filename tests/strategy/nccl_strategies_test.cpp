@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "apart_model.hpp"
 #include "comm/fake_nccl.hpp"
 #include "core/log.hpp"
 #include "fetch_best.hpp"
@@ -11,7 +12,6 @@
 #include "strategy/common/trainer_gpu.hpp"
 #include "strategy/together/buckets.hpp"
 #include "strategy/trainer/trial_runner.hpp"
-#include "wrapped_model.hpp"
 
 namespace hopscotch {
 namespace nccl_strategies_test {
@@ -138,53 +138,6 @@ Settings averaging(char const* strategy, Settings more = {}) {
     more.insert(more.begin(), {"strategy", parse_json_or_throw(strategy, "test")});
     more.emplace_back("run.deterministic", false);
     return more;
-}
-
-// As a GPU has it: a pass trains a block of its own, and the bound one is as old as the last fetch().
-class ApartState final : public testing::WrappedState {
-public:
-    explicit ApartState(std::shared_ptr<TrialState> state) : WrappedState(std::move(state)) {}
-    void bind(MutableBytes state) override {
-        host_ = state;
-        memory_.resize(state.size() + 64);
-        auto* const at = memory_.data() + (64 - reinterpret_cast<std::uintptr_t>(memory_.data()) % 64);
-        device_ = {at, state.size()};
-        store();
-        WrappedState::bind(device_);
-    }
-    void fetch() override { std::ranges::copy(device_, host_.begin()); }
-    void store() override { std::ranges::copy(host_, device_.begin()); }
-
-private:
-    std::vector<std::byte> memory_;
-    MutableBytes host_, device_;
-};
-
-class ApartPass final : public testing::WrappedPass {
-public:
-    ApartPass(std::unique_ptr<TrainingPass> pass, TrialState& state) : WrappedPass(std::move(pass)), state_(state) {}
-    void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) override {
-        state_.store();
-        WrappedPass::begin_pass(shard, address, batch_size);
-    }
-    PassCursor cursor() override {
-        state_.fetch();
-        return WrappedPass::cursor();
-    }
-    UnitSums end_pass(StateBack back) override {
-        state_.fetch();
-        return WrappedPass::end_pass(back);
-    }
-
-private:
-    TrialState& state_;
-};
-
-TrialModel make_apart(TrialConfig const& config, Manifest const& manifest, Workspace& workspace) {
-    auto model = make_trial_model(config, manifest, workspace);
-    model.state = std::make_shared<ApartState>(std::move(model.state));
-    model.training = std::make_unique<ApartPass>(std::move(model.training), *model.state);
-    return model;
 }
 
 // What is averaged, zeroed and stepped with is the state that the GPU trains on, in a round that is not the last one too.

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "apart_model.hpp"
 #include "comm/codec.hpp"
 #include "group_oracle.hpp"
 #include "strategy/check.hpp"
@@ -13,7 +14,6 @@
 #include "strategy/parameter_server/part_server.hpp"
 #include "strategy/parameter_server/parts.hpp"
 #include "strategy/parameter_server/server_replay.hpp"
-#include "wrapped_model.hpp"
 
 namespace hopscotch {
 namespace parameter_server_test {
@@ -148,7 +148,7 @@ TEST(ParameterServer, TheLogReplaysTheRun) {
     for (auto const& settings : few_on_ranks(cases, 2))
         run_group("parameter_server", settings, [](JobResult const& job, Experiment const& experiment) {
             for (std::size_t t = 0; t < two_trials().size(); ++t) {
-                ServerReplay replay(experiment, job.owners);
+                ServerReplay replay(experiment, job.owners), apart(experiment, job.owners, make_apart);
                 for (int epoch = 0; epoch < k_epochs; ++epoch) {
                     auto const& lap = job.laps.at({TrialId(t), epoch});
                     ASSERT_EQ(lap.outcome, Outcome::finished) << lap.reason;
@@ -156,6 +156,7 @@ TEST(ParameterServer, TheLogReplaysTheRun) {
                     again.trial = TrialId(t);
                     again.epoch = epoch;
                     again.assignment = two_trials()[t];
+                    EXPECT_EQ(to_hex(apart.train(again, lap.sync.server_log, lap)), to_hex(lap.state.hash)) << "on a GPU";
                     EXPECT_EQ(to_hex(replay.train(again, lap.sync.server_log, lap)), to_hex(lap.state.hash))
                         << experiment.document.at("strategy").dump() << " trial " << t << " epoch " << epoch << " of "
                         << trainers_of(job) << " trainers";

@@ -44,9 +44,11 @@ public:
     }
     void fetch() override { std::memcpy(host_.data(), block_.data(), block_.size()); }
     void store() override { std::memcpy(block_.data(), host_.data(), block_.size()); }
-    void end_epoch(double loss) override {
+    bool end_epoch(double loss) override {
         WrappedState::end_epoch(loss);
+        if (std::ranges::equal(host_, block_)) return false;
         fetch();
+        return true;
     }
     bool begin_store(MutableBytes host) override {
         EXPECT_EQ(device_->in, nullptr);

@@ -28,8 +28,8 @@ public:
     explicit WrappedState(std::shared_ptr<TrialState> state) : state_(std::move(state)) {}
 
     StateLayout const& layout() const override { return state_->layout(); }
-    void initialise(MutableBytes state, std::uint64_t seed, TrialId trial) override {
-        state_->initialise(state, seed, trial);
+    void initialise(MutableBytes state, std::uint64_t seed, TrialId trial, int threads) override {
+        state_->initialise(state, seed, trial, threads);
     }
     void bind(MutableBytes state) override { state_->bind(state); }
     void fetch() override { state_->fetch(); }
@@ -39,7 +39,7 @@ public:
     bool begin_fetch() override { return state_->begin_fetch(); }
     void await_fetch() override { state_->await_fetch(); }
     std::optional<DeviceFloats> device_state() override { return state_->device_state(); }
-    void end_epoch(double loss) override { state_->end_epoch(loss); }
+    bool end_epoch(double loss) override { return state_->end_epoch(loss); }
     void save(std::string const& path, Json const& metadata) override { state_->save(path, metadata); }
     bool finite() override { return state_->finite(); }
 

@@ -4,15 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <numeric>
-#include <span>
 
 #include "core/error.hpp"
-#include "core/rng.hpp"
 #include "experiment/config.hpp"
 
 namespace hopscotch {
@@ -103,53 +99,6 @@ StateLayout make_layout(LayoutRequest const& request) {
         counters.insert(counters.end(), {"plateau/best", "plateau/bad_epochs", "plateau/reductions"});
     for (auto const& name : counters) append(layout, {name, Block::counter, Element::int64, {}, 0, 0}, sizeof(std::int64_t));
     return layout;
-}
-
-namespace {
-
-void draw(Init const& init, std::span<float> values, Rng& rng) {
-    auto const next = [&]() -> double {
-        switch (init.kind) {
-            case Init::Kind::uniform: return init.value * (2.0 * rng.uniform() - 1.0);
-            case Init::Kind::normal: return init.value * rng.normal();
-            case Init::Kind::truncated_normal:
-                for (;;)
-                    if (double const x = init.value * rng.normal(); std::abs(x) <= 2) return x;
-            default: return init.value;
-        }
-    };
-    require(init.kind != Init::Kind::torch_linear && init.kind != Init::Kind::kaiming_fan_out, "an Init without its fan");
-    for (auto& value : values) value = static_cast<float>(next());
-}
-
-std::span<float> tensor_in(MutableBytes state, StateTensor const& tensor) {
-    return {reinterpret_cast<float*>(state.data() + tensor.offset), tensor.bytes / sizeof(float)};
-}
-
-}  // namespace
-
-void initialise_state(MutableBytes state, StateLayout const& layout, LayoutRequest const& request, std::uint64_t key) {
-    check_block(state, layout);
-    std::memset(state.data(), 0, state.size());
-    Rng rng(key);
-    for (std::size_t i = 0; i < request.parameters.size(); ++i) {
-        auto const& spec = request.parameters[i];
-        if (!request.frozen.empty() && request.frozen[i]) continue;
-        draw(spec.init, tensor_in(state, layout.find(spec.name)), rng);
-        if (request.train.ema > 0)
-            std::ranges::copy(tensor_in(state, layout.find(spec.name)),
-                              tensor_in(state, layout.find(slot_name(spec.name, k_ema_slot))).begin());
-    }
-    for (auto const& buffer : request.buffers) {
-        auto const& tensor = layout.find(buffer.name);
-        if (buffer.element == Element::float32)
-            std::ranges::fill(tensor_in(state, tensor), static_cast<float>(buffer.value));
-        else
-            std::fill_n(reinterpret_cast<std::int64_t*>(state.data() + tensor.offset), tensor.bytes / sizeof(std::int64_t),
-                        static_cast<std::int64_t>(buffer.value));
-    }
-    if (auto const counters = counters_of(state, layout); counters.plateau_best != nullptr)
-        *counters.plateau_best = std::bit_cast<std::int64_t>(std::numeric_limits<double>::infinity());
 }
 
 void check_block(MutableBytes state, StateLayout const& layout) {

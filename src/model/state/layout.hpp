@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the layout of a state from the tensors of a network and the slots of an optimizer, and writes its first bytes.
+// Builds the layout of a state from the tensors of a network and the slots of an optimizer.
 // Slots are laid out exactly like the parameters, so that the fused update is one call over one flat range per kind.
 #pragma once
 #include <cstdint>
@@ -71,10 +71,6 @@ StateLayout make_layout(LayoutRequest const& request);
 
 // The floats behind the last parameter that weight decay applies to.
 std::size_t end_of_decay(StateLayout const& layout, OptimizerConfig const& optimizer);
-
-// Zeros the whole block (padding too), then draws every parameter of the state in order from the stream `key` and writes the
-// buffers; an EMA slot starts as its parameter.
-void initialise_state(MutableBytes state, StateLayout const& layout, LayoutRequest const& request, std::uint64_t key);
 
 // Throws Error unless the block is 64-byte aligned and long enough.
 void check_block(MutableBytes state, StateLayout const& layout);

@@ -20,6 +20,7 @@
 #include "model/gpu/device.hpp"
 #include "model/gpu/state_slots.hpp"
 #include "model/network/pretrained.hpp"
+#include "model/state/initial_values.hpp"
 #include "model/step/lr_schedule.hpp"
 #include "model/trial/cached_start.hpp"
 #include "model/trial/pretrained_weights.hpp"
@@ -99,9 +100,9 @@ LayoutRequest TorchTrialState::layout_request() const {
     return {step_.network().parameters(), step_.network().buffers(), is_frozen_, config_.train};
 }
 
-void TorchTrialState::initialise(MutableBytes state, std::uint64_t seed, TrialId trial) {
+void TorchTrialState::initialise(MutableBytes state, std::uint64_t seed, TrialId trial, int threads) {
     auto const key = stream_key(seed, Purpose::initialisation, {trial.value});
-    initialise_state(state, layout_, layout_request(), key);
+    initialise_state(state, layout_, layout_request(), key, threads);
     if (auto const values = step_.network().initial_values(key)) load_initial(state, *values);
     if (!pretrained_.empty()) load_pretrained(state);
 }
@@ -248,14 +249,15 @@ void TorchTrialState::require_bound(std::string_view work) const {
     if (state_.empty()) throw Error(std::string(work) + " needs a bound state (call bind first)");
 }
 
-void TorchTrialState::end_epoch(double loss) {
+bool TorchTrialState::end_epoch(double loss) {
     require_bound("end_epoch");
-    if (counters_.reductions == nullptr) return;
+    if (counters_.reductions == nullptr) return workspace_.in_place();
     Plateau plateau{std::bit_cast<double>(*counters_.plateau_best), *counters_.bad_epochs, *counters_.reductions};
     plateau.observe(loss, config_.train.schedule);
     *counters_.plateau_best = std::bit_cast<std::int64_t>(plateau.best);
     *counters_.bad_epochs = plateau.bad_epochs;
     *counters_.reductions = plateau.reductions;
+    return true;
 }
 
 void TorchTrialState::save(std::string const& path, Json const& metadata) {

@@ -28,7 +28,7 @@ public:
     ~TorchTrialState() override;
 
     StateLayout const& layout() const override { return layout_; }
-    void initialise(MutableBytes state, std::uint64_t seed, TrialId trial) override;
+    void initialise(MutableBytes state, std::uint64_t seed, TrialId trial, int threads) override;
     void bind(MutableBytes state) override;
     std::uint64_t bind_again(MutableBytes state, std::uint64_t stamp) override;
     void fetch() override;
@@ -38,7 +38,7 @@ public:
     bool begin_fetch() override;
     void await_fetch() override;
     std::optional<DeviceFloats> device_state() override;
-    void end_epoch(double loss) override;
+    bool end_epoch(double loss) override;
     void save(std::string const& path, Json const& metadata) override;
     bool finite() override;
 

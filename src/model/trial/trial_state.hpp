@@ -20,8 +20,9 @@ public:
 
     virtual StateLayout const& layout() const = 0;
 
-    // Writes initial weights (torch's own rules, addressed by (seed, trial)) and zeros everything else.
-    virtual void initialise(MutableBytes state, std::uint64_t seed, TrialId trial) = 0;
+    // Writes initial weights (torch's own rules, addressed by (seed, trial)) and zeros everything else. threads: that draw
+    // them; the values are the same.
+    virtual void initialise(MutableBytes state, std::uint64_t seed, TrialId trial, int threads = 1) = 0;
 
     // Points every view into this block, which must be 64-byte aligned, layout().bytes long, and outlive the next bind.
     virtual void bind(MutableBytes state) = 0;
@@ -53,7 +54,8 @@ public:
     virtual std::optional<DeviceFloats> device_state() { return std::nullopt; }
 
     // Called after each validation, with the loss that a plateau schedule follows. Its counters are part of the state.
-    virtual void end_epoch(double loss) = 0;
+    // False: neither this nor the validation can have changed the block.
+    virtual bool end_epoch(double loss) = 0;
 
     // Writes the parameters (frozen ones too; with EMA the averaged ones) and buffers as a safetensors file.
     virtual void save(std::string const& path, Json const& metadata) = 0;

@@ -12,6 +12,7 @@
 #include "data/batches/unit.hpp"
 #include "data/dataset/manifest.hpp"
 #include "experiment/config.hpp"
+#include "model/state/initial_values.hpp"
 #include "model/state/layout.hpp"
 #include "model/state/safetensors.hpp"
 #include "model/step/lr_schedule.hpp"
@@ -61,8 +62,8 @@ public:
 
     StateLayout const& layout() const override { return layout_; }
 
-    void initialise(MutableBytes state, std::uint64_t seed, TrialId trial) override {
-        initialise_state(state, layout_, request(), stream_key(seed, Purpose::initialisation, {trial.value}));
+    void initialise(MutableBytes state, std::uint64_t seed, TrialId trial, int threads) override {
+        initialise_state(state, layout_, request(), stream_key(seed, Purpose::initialisation, {trial.value}), threads);
     }
 
     void bind(MutableBytes state) override {
@@ -71,7 +72,7 @@ public:
         counters_ = counters_of(state, layout_);
     }
 
-    void end_epoch(double) override {}
+    bool end_epoch(double) override { return false; }
 
     void save(std::string const& path, Json const& metadata) override {
         auto const& weight = layout_.find("synthetic.weight");

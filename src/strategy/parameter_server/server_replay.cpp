@@ -18,7 +18,6 @@
 #include "strategy/parameter_server/parts.hpp"
 #include "strategy/parameter_server/served_part.hpp"
 #include "strategy/together/shared_lap.hpp"
-#include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
 namespace {
@@ -53,8 +52,8 @@ void average_buffers(std::vector<MutableBytes> const& states, std::vector<double
 }  // namespace
 
 struct ServerReplay::Worker {
-    Worker(Experiment const& experiment, OwnerTable const& owners, TrainerId trainer)
-        : runner(experiment, owners.shards_of(trainer), {trainer}) {}
+    Worker(Experiment const& experiment, OwnerTable const& owners, TrainerId trainer, ModelFactory const& factory)
+        : runner(experiment, owners.shards_of(trainer), {trainer}, factory) {}
 
     TrialRunner runner;
     Activity activity;
@@ -65,13 +64,13 @@ struct ServerReplay::Worker {
     std::vector<bool> returned;  // parts that came back since
 };
 
-ServerReplay::ServerReplay(Experiment experiment, OwnerTable owners)
+ServerReplay::ServerReplay(Experiment experiment, OwnerTable owners, ModelFactory const& factory)
     : experiment_(without_injection(std::move(experiment))),
       owners_(std::move(owners)),
       pool_(std::make_shared<BufferPool>()) {
     auto const group = group_of(owners_);
     for (auto const trainer : group) {
-        workers_.push_back(std::make_unique<Worker>(experiment_, owners_, trainer));
+        workers_.push_back(std::make_unique<Worker>(experiment_, owners_, trainer, factory));
         if (experiment_.strategy.scale_lr) workers_.back()->runner.scale_lr(static_cast<int>(group.size()));
     }
 }
@@ -106,11 +105,13 @@ void ServerReplay::begin(Lap const& lap) {
     for (auto& part : parts_) part.begin(lap_);
 }
 
-// The next gradient, with the parameters that came back.
+// The next gradient, with the parameters that came back. Between two gradients the state is in host memory.
 void ServerReplay::compute(int k) {
     auto& each = worker(k);
+    if (each.step >= 0) each.mine->store();
     if (++each.step == lap_->plan.own_steps(k)) return;
     each.mine->next_gradient();
+    each.mine->fetch();
     each.sent.assign(parts_.size(), false);
     each.returned.assign(parts_.size(), false);
 }

@@ -7,6 +7,7 @@
 
 #include "experiment/config.hpp"
 #include "schedule/visit.hpp"
+#include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
 
@@ -20,7 +21,7 @@ struct ServedLap;
 class ServerReplay {
 public:
     // Ignores run.inject, which changes no bit.
-    ServerReplay(Experiment experiment, OwnerTable owners);
+    ServerReplay(Experiment experiment, OwnerTable owners, ModelFactory const& factory = make_trial_model);
     ~ServerReplay();
 
     // The state hash at the end of training. recorded: the lap's record, for the effect of validation on schedules.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/unit_parts.hpp"
 #include "experiment/reader.hpp"
 #include "model/gpu/graph_cache.hpp"
 #include "model/state/layout.hpp"
@@ -45,6 +46,7 @@ TrialModel& TrialRunner::model(Lap const& lap) {
     auto& mine = trial(lap);
     if (mine.model.state) return mine.model;
     make_room();
+    PartTimer const timing(UnitPart::model);
     mine.model = factory_(mine.config, manifest_, *workspace_);
     if (!mine.layout) mine.layout = std::make_shared<StateLayout const>(mine.model.state->layout());
     return mine.model;

@@ -41,9 +41,12 @@ UnitAddress TrialRunner::address_of(Lap const& lap, ShardId shard) {
 
 Buffer TrialRunner::initial_state(Lap const& lap, BufferPool& pool) {
     auto& trial_model = model(lap);
-    auto state = pool.acquire(trial_model.state->layout().bytes);
+    auto state = [&] {
+        PartTimer const timing(UnitPart::memory);
+        return pool.acquire(trial_model.state->layout().bytes);
+    }();
     trial_model.state->initialise(state.bytes(), static_cast<std::uint64_t>(experiment_.seed),
-                                  config_of(lap).seed_key(lap.trial));
+                                  config_of(lap).seed_key(lap.trial), seat_.cores);
     return state;
 }
 
@@ -73,13 +76,13 @@ void TrialRunner::guarded(Journey& journey, std::string const& what, std::functi
         look_at_device(fmt::format("{} of trial {}, epoch {}: {}", what, journey.lap.trial.value, journey.lap.epoch, why));
         record.outcome = Outcome::failed;
         record.cause = cause_of(error);
-        record.reason =
-            fmt::format("{} of epoch {} on trainer {} ({}): {}", what, journey.lap.epoch, self_.value, host_name(), why);
+        record.reason = fmt::format("{} of epoch {} on trainer {} ({}): {}", what, journey.lap.epoch, seat_.self.value,
+                                    host_name(), why);
     }
 }
 
 std::function<void()> TrialRunner::batch_sign(Activity* activity) const {
-    auto const factor_now = experiment_.run.inject.slowness_of(self_.value + 1, units_);
+    auto const factor_now = experiment_.run.inject.slowness_of(seat_.self.value + 1, units_);
     return [activity, factor = factor_now, last = monotonic_s()]() mutable {
         if (factor > 1) std::this_thread::sleep_for(std::chrono::duration<double>((monotonic_s() - last) * (factor - 1)));
         last = factor > 1 ? monotonic_s() : last;
@@ -136,7 +139,7 @@ void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activ
         journey.bound = trial_model.state->bind_again(state, journey.bound);
         UnitRecord unit;
         unit.shard = shard;
-        unit.trainer = self_;
+        unit.trainer = seat_.self;
         train_rest(journey, trial_model, activity, on_the_way);
         auto const sums = trial_model.training->end_pass(hash == UnitHash::later ? StateBack::later : StateBack::now);
         ++units_;

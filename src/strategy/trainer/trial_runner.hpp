@@ -41,6 +41,7 @@ public:
     struct Seat {
         TrainerId self;
         int number_on_host = 0;                     // of the trainers there: it takes the GPU of that number
+        int cores = 1;                              // its part of the host's
         std::uint64_t feature_memory = UINT64_MAX;  // bytes, of Workspace::limit_features
     };
 
@@ -89,15 +90,14 @@ public:
     // The sums over the k-th of `parts` equal ranges of all validation batches. Throws the model's exceptions.
     Evaluation validate_part(Lap const& lap, MutableBytes state, int k, int parts, Activity* activity);
 
-    // After the last piece of a validation, on the bound state: sets LapRecord::valid, the plateau schedule, the
-    // hash at the end, and the outcome if the loss is not finite.
+    // After the last piece, on the bound state: sets LapRecord::valid, plateau schedule, hash at the end, and outcome.
     void end_validation(Lap const& lap, ByteView state, Evaluation const& sums, LapRecord& record);
 
     // Models made from now on train with their learning rate times this: the linear scaling rule of Goyal et al. (2017).
     void scale_lr(double factor) { lr_factor_ = factor; }
 
-    // After an exception in a trial's training (after: its text). Throws CommError if the GPU is lost. If the trial's own
-    // kernels have made the GPU unusable, the trial fails first, and then require_device() throws.
+    // After an exception in training (after: its text). Throws CommError if the GPU is lost. If the trial's own kernels have
+    // made it unusable, the trial fails first, and then require_device() throws.
     void look_at_device(std::string const& after);
     void require_device() const;
 
@@ -110,7 +110,7 @@ public:
     std::shared_ptr<TrialState> known_state(Lap const& lap) const;  // of the trial's model; null: there is none now
     int shards() const { return static_cast<int>(manifest_.train.size()); }
     int visits() const { return shards() / experiment_.strategy.group_size; }  // of a lap: one for each shard, or bundle
-    TrainerId self() const { return self_; }
+    TrainerId self() const { return seat_.self; }
     std::string const& device() const { return device_; }
     Experiment const& experiment() const { return experiment_; }
 
@@ -123,7 +123,7 @@ private:
 
     Experiment experiment_;
     Policy const& policy_;
-    TrainerId self_;
+    Seat seat_;
     ModelFactory factory_;
     Manifest manifest_;
     std::string device_;

@@ -122,12 +122,13 @@ void TrialRunner::end_validation(Lap const& lap, ByteView state, Evaluation cons
         record.valid = trial_model.evaluation->scores(sums);
     } catch (std::exception const& error) {  // a metric of the user's own: each member of a group finds the same
         record.outcome = Outcome::failed;
-        record.reason = fmt::format("validation of epoch {} on trainer {} ({}): {}", record.epoch, self_.value, host_name(),
-                                    error.what());
+        record.reason = fmt::format("validation of epoch {} on trainer {} ({}): {}", record.epoch, seat_.self.value,
+                                    host_name(), error.what());
         return;
     }
-    trial_model.state->end_epoch(epoch_loss(record, config_of(lap).train.loss));
-    record.state.end_hash = state_hash(state, trial_model.state->layout());
+    bool const changed = trial_model.state->end_epoch(epoch_loss(record, config_of(lap).train.loss));
+    bool const known = !changed && record.state.hash != 0;
+    record.state.end_hash = known ? record.state.hash : state_hash(state, trial_model.state->layout());
     if (record.valid.rows == 0 || std::isfinite(record.valid.loss)) return;
     record.outcome = Outcome::diverged;
     record.reason =
