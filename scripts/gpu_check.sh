@@ -16,7 +16,7 @@
 #   steps      6 min    rows/s of ResNet-50, ResNet-18, MLPs and LeNet beside PyTorch; GPU time and wall time of a step
 #   runs       3 min    whole runs of small models: replay, mop = sequential, mpirun, all-reduce
 #   busy       3 min    GPU busy in a run, the parts of a unit, a hop of 205 MB
-#   sanitize   4 min    compute-sanitizer memcheck of our own kernels
+#   sanitize   4 min    compute-sanitizer, memcheck and racecheck, of our own kernels
 # A phase needs no other phase (but `build`) and may be repeated. `steps` and `busy` measure speeds: nothing else may run.
 # The others may run at the same time. A row with a bar ends with `met` or `MISSED`. The exit code is 1 if a row of this call
 # says FAILED or MISSED, and 2 if nothing could be run.
@@ -229,19 +229,23 @@ sanitizer() {
     find "$scratch/sanitizer" -name compute-sanitizer
 }
 
-# Our kernels have no shared memory, so racecheck would see nothing.
 phase_sanitize() {
+    sanitize_with memcheck
+    sanitize_with racecheck  # of shared memory: batch norm's
+}
+
+sanitize_with() {  # CHECK
     local tool program file title
     tool=$(sanitizer) || tool=
     while read -r program file _; do
-        title="memcheck: $file"
+        title="$1: $file"
         if [[ $device == cpu ]]; then
             row "$title" "" "left out: a CPU has no such kernels"
         elif [[ -z $tool ]]; then
             row "$title" "" "FAILED: no compute-sanitizer in PATH, in CUDA, or in the bundle"
-        elif tried "$title" "" 240 "$tool" --tool memcheck --kernel-name kernel_substring=hopscotch --error-exitcode 9 \
+        elif tried "$title" "" 240 "$tool" --tool "$1" --kernel-name kernel_substring=hopscotch --error-exitcode 9 \
             "$tests/$program" --files="$file"; then
-            row "$title" "" "$(grep 'ERROR SUMMARY' "$scratch/said" | tail -1 | tr -s '=' ' ')"
+            row "$title" "" "$(grep 'SUMMARY' "$scratch/said" | tail -1 | tr -s '=' ' ')"
         fi
     done < <(grep ' kernels' "$gpu_tests")
 }

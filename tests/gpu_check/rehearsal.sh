@@ -59,7 +59,7 @@ if has busy; then
     rows 2 'graphs refused: .* none'
     rows 1 'hop between two trainers .* ms for .* MB, .*bar 10 ms: not judged'
 fi
-rows "$(grep -c kernels "$build/gpu_tests.txt")" 'memcheck: '
+for check in memcheck racecheck; do rows "$(grep -c kernels "$build/gpu_tests.txt")" "$check: "; done
 rows "${#phases[@]}" '[a-z]*: all of it '
 files=(smoke.log)
 if has busy; then files+=(zoo.log runs.log busy.log trace-1.json trace-2.json); fi

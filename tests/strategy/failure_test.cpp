@@ -300,6 +300,8 @@ TEST(Failure, OfDataAndMemoryAreNoTrialsOwn) {
                                     "\nException raised from initState at /p/CUDAStream.cpp:183\nframe #0: c10::Error")),
         "CUDA error: out of memory")
         << "without what is for torch's developers";
+    EXPECT_EQ(words_of(std::runtime_error("no such layer\nException raised from f at /p/f.cpp:1\nframe #0: c10::Error")),
+              "no such layer");
     EXPECT_EQ(cause_of(std::runtime_error("CUDA out of memory. Tried to allocate 2 GiB")), Cause::surroundings);
     EXPECT_EQ(cause_of(std::runtime_error("[enforce fail] DefaultCPUAllocator: not enough memory")), Cause::surroundings);
     EXPECT_EQ(cause_of(DoesNotFit("cuda:0 has 1 GB", DoesNotFit::Why::others)), Cause::surroundings);

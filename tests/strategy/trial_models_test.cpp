@@ -94,6 +94,23 @@ TEST_F(TrialModelsTest, OfLargeModelsFewAreKept) {
     EXPECT_EQ(made(3), 1);
 }
 
+// A plateau schedule's counters are part of the state, and a validation moves them.
+TEST_F(TrialModelsTest, TheHashAtTheEndIsTheStates) {
+    for (bool const plateau : {false, true}) {
+        auto journey = journey_of(plateau ? 1 : 0);
+        if (plateau) journey.lap.assignment.emplace_back("train.schedule", Json::object({{"name", Json("plateau")}}));
+        auto const state = runner_->initial_state(journey.lap, *pool_);
+        while (journey.step < runner_->visits()) runner_->run_unit(journey, state.bytes(), nullptr);
+        while (!runner_->run_validation_piece(journey, state.bytes(), nullptr)) {
+        }
+        auto const& record = journey.record;
+        ASSERT_EQ(record.outcome, Outcome::finished) << record.reason;
+        EXPECT_GT(record.valid.rows, 0);
+        EXPECT_EQ(record.state.end_hash, state_hash(state.bytes(), runner_->layout(journey.lap)));
+        EXPECT_EQ(record.state.end_hash != record.state.hash, plateau);
+    }
+}
+
 // A question about a state that waits needs no model: the answer outlives it.
 TEST_F(TrialModelsTest, ALayoutStaysAndCostsNoModel) {
     auto const& layout = runner_->layout(lap_of(0));
