@@ -125,7 +125,7 @@ std::vector<fs::path> paths_in(fs::path const& folder) {
     return out;
 }
 
-// Checkpoints and best models that killed ranks have not finished.
+// Checkpoints, best models and answers that killed ranks have not finished. A request is ctl's, which may write it now.
 void remove_unfinished(fs::path const& run_dir) {
     std::vector folders{run_dir / k_checkpoints, run_dir / "best"};
     for (auto const& path : paths_in(run_dir / "best"))
@@ -134,6 +134,8 @@ void remove_unfinished(fs::path const& run_dir) {
     for (auto const& folder : folders)
         for (auto const& path : paths_in(folder))
             if (path.extension() == ".tmp") fs::remove(path, ignored);
+    for (auto const& path : paths_in(run_dir / "inbox"))
+        if (path.string().ends_with(".done.json.tmp")) fs::remove(path, ignored);
 }
 
 void renew(fs::path const& path, std::uintmax_t known_bytes) {

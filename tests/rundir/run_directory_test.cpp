@@ -190,7 +190,12 @@ TEST(RunDirectory, ResumeRemovesWhatKilledWritersLeft) {
     write(run / "journal.jsonl", "");
     for (auto const* name : {"trial-00000-e0001-s0000-b000000-i1.ckpt.0123456789abcdef.tmp", "trial-00001.ckpt"})
         write(run / "checkpoints" / name, "x");
+    fs::create_directories(run / "inbox");
+    for (auto const* name : {"0001-a.done.json.tmp", "0002-b.json", "0003-c.json.tmp"}) write(run / "inbox" / name, "{}");
     RunDirectory const resumed(run, RunDirUse::resume, no_facts());
+    EXPECT_FALSE(fs::exists(run / "inbox" / "0001-a.done.json.tmp")) << "an answer";
+    EXPECT_TRUE(fs::exists(run / "inbox" / "0003-c.json.tmp")) << "somebody may be writing this request";
+    EXPECT_TRUE(fs::exists(run / "inbox" / "0002-b.json"));
     EXPECT_TRUE(fs::exists(run / "checkpoints" / "trial-00001.ckpt"));
     EXPECT_EQ(std::distance(fs::directory_iterator(run / "checkpoints"), fs::directory_iterator()), 1);
 }
