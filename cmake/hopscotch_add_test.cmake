@@ -14,7 +14,7 @@ set(HOPSCOTCH_MPIRUN ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none)
 set(HOPSCOTCH_TEST_ENVIRONMENT OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader)
 
-# A program with sanitizers takes longer: TSan 23 times on schedule.orders_test. A limit only ends what hangs.
+# A program with sanitizers takes longer: TSan 23 times on direct.orders_test. A limit only ends what hangs.
 set(HOPSCOTCH_TIMEOUT_FACTOR 1)
 if(HOPSCOTCH_SANITIZE)
   set(HOPSCOTCH_TIMEOUT_FACTOR 5)

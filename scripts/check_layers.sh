@@ -13,13 +13,14 @@ declare -A allowed=(
     [model]="core experiment data"
     [search]="core experiment"
     [schedule]="core experiment search"
-    [rundir]="core experiment search schedule"
-    [view]="core experiment search schedule rundir"
-    [strategy]="core experiment comm data model search schedule rundir"
-    [job]="core experiment comm data model search schedule rundir view strategy"
-    [analysis]="core experiment data model search schedule rundir view strategy job"
-    [report]="core experiment search schedule rundir view analysis"
-    [cli]="core experiment comm data model search schedule rundir view strategy job analysis report"
+    [direct]="core experiment search schedule"
+    [rundir]="core experiment search schedule direct"
+    [view]="core experiment search schedule direct rundir"
+    [strategy]="core experiment comm data model search schedule direct rundir"
+    [job]="core experiment comm data model search schedule direct rundir view strategy"
+    [analysis]="core experiment data model search schedule direct rundir view strategy job"
+    [report]="core experiment search schedule direct rundir view analysis"
+    [cli]="core experiment comm data model search schedule direct rundir view strategy job analysis report"
 )
 
 # Rooms: the folders of a module that shows its structure by folders. A file in a room includes its own room and what the row
@@ -44,8 +45,9 @@ declare -A rooms=(
     [strategy/trainer]="common"
     [strategy/together]="common trainer"
     [strategy/mop]="common trainer together"
-    [strategy/whole_laps]="common trainer"
-    [strategy/*]="common trainer together"
+    [strategy/baselines/dispatched]="common mop"
+    [strategy/baselines/whole_laps]="common trainer"
+    [strategy/baselines/*]="common trainer together"
     [analysis/results]=""
     [analysis/cost]=""
     [analysis/compare]="cost"
@@ -99,9 +101,9 @@ check_room() {  # file:line path module header
 }
 
 check_pure() {
-    [[ "$2" == search || "$2" == schedule ]] || return 0
+    [[ "$2" =~ ^(search|schedule|direct)$ ]] || return 0
     if [[ "$3" =~ ^(chrono|ctime|filesystem|fstream|thread|mutex|random|core/(clock|log|file)\.hpp)$ ]]; then
-        complain "$1" "$2 includes <$3> (search and schedule are pure: values in, values out)"
+        complain "$1" "$2 includes <$3> (search, schedule and direct are pure: values in, values out)"
     fi
 }
 

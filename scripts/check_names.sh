@@ -24,7 +24,7 @@ allowed='
 ^experiment/sections_strategy\.cpp:.*out\.policy, \{"             | the only policy, where the reader takes it
 ReduceAlgorithm::ring                                                | an algorithm of all-reduce
 \{"allreduce", "Speed                                                | a sub-command of bench
-^schedule/lap_clock\.cpp:.*policy_named\("planned"\)               | the order of the virtual clock, whatever the policy
+^direct/lap_clock\.cpp:.*policy_named\("planned"\)               | the order of the virtual clock, whatever the policy
 \{"allreduce", AverageVia::                                         | the means of model_averaging through an all-reduce
 constexpr std::string_view k_                                       | a constant with a name: the metrics of every dataset
 R"\(                                                                | an example in an error text

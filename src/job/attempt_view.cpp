@@ -8,10 +8,10 @@
 #include "comm/courier.hpp"
 #include "core/clock.hpp"
 #include "core/counted.hpp"
+#include "direct/director.hpp"
 #include "job/prepared_run.hpp"
 #include "job/recorder.hpp"
 #include "job/run_meter.hpp"
-#include "schedule/director.hpp"
 #include "strategy/common/pump.hpp"
 #include "view/terminal.hpp"
 

@@ -4,13 +4,13 @@
 #include "core/durable_file.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
+#include "direct/trial_view.hpp"
 #include "experiment/reader.hpp"
 #include "job/prepared_run.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/trial/trial_model.hpp"
 #include "model/trial/trial_state.hpp"
 #include "rundir/metrics.hpp"
-#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 namespace {
@@ -43,7 +43,7 @@ Json model_document(PreparedRun const& prepared, Assignment const& assignment) {
 void write_best_model(PreparedRun const& prepared, std::filesystem::path const& folder, BestModel const& best) {
     std::filesystem::remove(folder / "validation.json");  // of another state
     Workspace workspace("cpu", 1);
-    auto const model = make_trial_model(prepared.config_of(best.trial.assignment), prepared.inputs.manifest, workspace);
+    auto const model = make_trial_model(*best.trial.config, prepared.inputs.manifest, workspace);
     model.state->bind(best.state);
     auto about = Json::object({{"format", 1},
                                {"trial", static_cast<std::int64_t>(best.trial.id.value)},

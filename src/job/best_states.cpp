@@ -11,6 +11,7 @@
 #include "core/error.hpp"
 #include "core/fault.hpp"
 #include "core/log.hpp"
+#include "direct/trial_view.hpp"
 #include "job/best_model.hpp"
 #include "job/catch_up.hpp"
 #include "job/earlier_jobs.hpp"
@@ -18,7 +19,6 @@
 #include "job/recorder.hpp"
 #include "rundir/checkpoint.hpp"
 #include "rundir/summary.hpp"
-#include "schedule/trial_view.hpp"
 #include "strategy/common/dispatcher.hpp"
 #include "strategy/common/pump.hpp"
 
@@ -73,7 +73,7 @@ std::optional<Metrics> BestStates::test(Summary const& summary) {
             fmt::format("trial {} could not be scored on the test shards: {}", best.trial.value, test_record_->reason));
         return std::nullopt;
     }
-    auto metrics = metrics_of(*test_record_, prepared_.trials()[best.trial.index()].loss);
+    auto metrics = metrics_of(*test_record_, prepared_.trials()[best.trial.index()].config->train.loss);
     metrics.rows = test_record_->valid.rows;
     return metrics;
 }

@@ -7,14 +7,13 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "direct/director.hpp"
 #include "experiment/config.hpp"
 #include "experiment/procedures.hpp"
-#include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "job/earlier_jobs.hpp"
 #include "job/recorder.hpp"
 #include "rundir/unit_file.hpp"
-#include "schedule/director.hpp"
 #include "schedule/policy.hpp"
 #include "schedule/state_chain.hpp"
 
@@ -161,7 +160,7 @@ bool CatchUp::needs_best(LapId best, Recorder const& recorder) const {
 
 // The search may hear later that such a trial has ended: when others, in flight at the same time, have come as far.
 bool CatchUp::has_all_laps(TrialView const& trial) const {
-    return has_ended(trial.status) || trial.epochs_done >= resolve(experiment_, trial.assignment, "").train.epochs;
+    return has_ended(trial.status) || trial.epochs_done >= trial.config->train.epochs;
 }
 
 // None for a trial that has all its laps, unless its best state is needed and no file holds it.

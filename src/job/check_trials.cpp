@@ -7,12 +7,12 @@
 #include "core/error.hpp"
 #include "core/json_reader.hpp"
 #include "data/batches/augment.hpp"
+#include "direct/trial_view.hpp"
 #include "experiment/reader.hpp"
 #include "job/check_metrics.hpp"
 #include "job/prepared_run.hpp"
 #include "job/read_inputs.hpp"
 #include "model/zoo/zoo.hpp"
-#include "schedule/trial_view.hpp"
 #include "search/search.hpp"
 #include "strategy/check.hpp"
 

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include "core/clock.hpp"
+#include "direct/trial_view.hpp"
 #include "experiment/procedures.hpp"
 #include "job/prepared_run.hpp"
 #include "rundir/checkpoint_shelf.hpp"
-#include "schedule/trial_view.hpp"
 #include "strategy/common/dispatcher.hpp"
 
 namespace hopscotch {

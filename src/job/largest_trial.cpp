@@ -5,13 +5,13 @@
 #include <set>
 #include <string>
 
+#include "direct/trial_view.hpp"
 #include "experiment/reader.hpp"
 #include "job/prepared_run.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/state/layout.hpp"
 #include "model/trial/trial_model.hpp"
 #include "model/trial/trial_state.hpp"
-#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 
@@ -30,7 +30,7 @@ TrialBytes largest_trial(PreparedRun const& prepared, std::vector<TrialView> con
     Workspace workspace("cpu", 1);
     for (auto const& trial : trials) {
         if (!seen.insert(state_shape_of(trial.assignment)).second) continue;
-        auto const model = make_trial_model(prepared.config_of(trial.assignment), prepared.inputs.manifest, workspace);
+        auto const model = make_trial_model(*trial.config, prepared.inputs.manifest, workspace);
         auto const& layout = model.state->layout();
         out.state = std::max<std::uint64_t>(out.state, layout.bytes);
         out.weights = std::max<std::uint64_t>(out.weights, layout.end_of(Block::parameter));

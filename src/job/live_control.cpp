@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/fault.hpp"
 #include "core/log.hpp"
+#include "direct/director.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/space.hpp"
 #include "experiment/strategy_traits.hpp"
@@ -20,7 +21,6 @@
 #include "model/trial/trial_model.hpp"
 #include "model/trial/trial_state.hpp"
 #include "model/zoo/zoo.hpp"
-#include "schedule/director.hpp"
 #include "strategy/common/dispatcher.hpp"
 
 namespace hopscotch {
@@ -113,7 +113,7 @@ Answer LiveControl::stop(TrialView const& trial) {
 
 Answer LiveControl::resume(TrialView const& trial) {
     auto const id = trial.id.value;
-    int const epochs = prepared_.config_of(trial.assignment).train.epochs;
+    int const epochs = trial.config->train.epochs;
     if (finishing()) return {false, "the run is finishing; no trial continues"};
     if (is_waiting(Order::Kind::stop, trial.id))
         return {false, fmt::format("trial {} is being stopped; try again when it has ended", id)};
@@ -149,7 +149,7 @@ Answer LiveControl::clone(TrialView const& trial, Assignment const& changes) {
     auto const layout = [&](TrialConfig const& of) {
         return make_trial_model(of, prepared_.inputs.manifest, workspace).state->layout().hash();
     };
-    if (layout(config) != layout(prepared_.config_of(trial.assignment)))
+    if (layout(config) != layout(*trial.config))
         return {
             false,
             fmt::format(

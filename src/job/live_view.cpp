@@ -11,8 +11,8 @@
 #include "comm/peers.hpp"
 #include "core/clock.hpp"
 #include "core/log.hpp"
+#include "direct/trial_view.hpp"
 #include "rundir/tally.hpp"
-#include "schedule/trial_view.hpp"
 #include "view/leaderboard.hpp"
 #include "view/terminal.hpp"
 

@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "core/clock.hpp"
+#include "direct/trial_view.hpp"
 #include "job/earlier_jobs.hpp"
 #include "job/plan_trials.hpp"
 #include "job/prepare.hpp"
 #include "job/run_owners.hpp"
 #include "schedule/in_flight.hpp"
 #include "schedule/policy.hpp"
-#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 namespace {

@@ -7,13 +7,13 @@
 #include <cmath>
 #include <set>
 
+#include "direct/director.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "job/earlier_jobs.hpp"
 #include "job/largest_trial.hpp"
 #include "job/prepared_run.hpp"
 #include "job/run_owners.hpp"
 #include "job/storage.hpp"
-#include "schedule/director.hpp"
 #include "schedule/in_flight.hpp"
 #include "schedule/policy.hpp"
 #include "schedule/routes.hpp"

@@ -17,6 +17,7 @@
 #include "data/batches/augment.hpp"
 #include "data/batches/row_block.hpp"
 #include "data/dataset/verify.hpp"
+#include "direct/director.hpp"
 #include "experiment/metric.hpp"
 #include "experiment/model_files.hpp"
 #include "experiment/procedures.hpp"
@@ -37,7 +38,6 @@
 #include "job/start_from.hpp"
 #include "model/zoo/zoo.hpp"
 #include "rundir/run_directory.hpp"
-#include "schedule/director.hpp"
 #include "schedule/policy.hpp"
 #include "search/search.hpp"
 #include "strategy/check.hpp"
@@ -104,7 +104,7 @@ std::vector<std::string> notes_for(PreparedRun const& prepared) {
     for (auto const& shard : prepared.inputs.manifest.train) smallest = std::min(smallest, shard.rows);
     std::int64_t largest_batch = 0;
     for (auto const& trial : prepared.trials())
-        largest_batch = std::max<std::int64_t>(largest_batch, prepared.config_of(trial.assignment).train.batch_size);
+        largest_batch = std::max<std::int64_t>(largest_batch, trial.config->train.batch_size);
     if (largest_batch > smallest)
         notes.push_back(
             fmt::format("batch_size {} is larger than a shard ({} rows): such a unit is one step with all rows of the shard",
@@ -320,7 +320,7 @@ void check_threads(PreparedRun const& prepared) {
     auto const working = rows_travel ? prepared.fleet.trainers : owning;
     if (working < 2) return;
     for (auto const& trial : prepared.trials()) {
-        auto const model = prepared.config_of(trial.assignment).model;
+        auto const& model = trial.config->model;
         if (!draws_from_torch(model, prepared.inputs.schema)) continue;
         throw ConfigError(fmt::format(
             "{}: {} trainers cannot share one process (the {} model draws from torch's own random generator, which "

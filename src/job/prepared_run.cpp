@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/prepared_run.hpp"
 
-#include "experiment/reader.hpp"
+#include "direct/director.hpp"
 #include "job/earlier_jobs.hpp"
-#include "schedule/director.hpp"
 
 namespace hopscotch {
 
@@ -18,10 +17,6 @@ PreparedRun& PreparedRun::operator=(PreparedRun&&) noexcept = default;
 PreparedRun::~PreparedRun() = default;
 
 std::vector<TrialView> const& PreparedRun::trials() const { return director->trials(); }
-
-TrialConfig PreparedRun::config_of(Assignment const& assignment) const {
-    return resolve(inputs.experiment, assignment, "trial");
-}
 
 OwnerTable PreparedRun::owners_of_files() const {
     return with_members(fleet.owners, inputs.experiment.strategy.group_size, fleet.trainers);

@@ -80,9 +80,8 @@ struct PreparedRun {
     RunNotes notes;
     std::unique_ptr<Director> director;
 
-    TrialConfig config_of(Assignment const& assignment) const;  // of a trial that has been checked
-    std::vector<TrialView> const& trials() const;               // of the director
-    int holders() const;                                        // of states: trainers, or groups
+    std::vector<TrialView> const& trials() const;  // of the director
+    int holders() const;                           // of states: trainers, or groups
     int shard_files() const { return static_cast<int>(inputs.manifest.train.size()); }
     OwnerTable owners_of_files() const;  // the trainers that train on each of these
 };

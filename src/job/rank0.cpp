@@ -19,6 +19,7 @@
 #include "core/error.hpp"
 #include "core/log.hpp"
 #include "core/signals.hpp"
+#include "direct/director.hpp"
 #include "experiment/measures.hpp"
 #include "job/attempt.hpp"
 #include "job/call_trainers.hpp"
@@ -35,7 +36,6 @@
 #include "job/run_options.hpp"
 #include "job/run_owners.hpp"
 #include "job/storage.hpp"
-#include "schedule/director.hpp"
 #include "strategy/common/pump.hpp"
 #include "strategy/common/resources.hpp"
 #include "strategy/roll_call.hpp"
@@ -72,7 +72,7 @@ public:
           earlier_s_(prepared.inputs.earlier ? prepared.inputs.earlier->journal.seconds : 0),
           incarnation_(prepared.inputs.earlier ? prepared.inputs.earlier->journal.incarnation + 1 : 1),
           moves_(prepared),
-          meter_(prepared.inputs.experiment, prepared.shard_files()),
+          meter_(prepared.shard_files()),
           make_pages_(make_pages) {}
 
     // One attempt. Returns the exit code; nothing if the job goes on. Then the living trainers own the shards of the lost

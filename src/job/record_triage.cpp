@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
+#include "direct/director.hpp"
+#include "direct/trial_view.hpp"
 #include "job/catch_up.hpp"
 #include "job/live_control.hpp"
 #include "job/recorder.hpp"
-#include "schedule/director.hpp"
 #include "schedule/lap.hpp"
-#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 

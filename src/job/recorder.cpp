@@ -158,7 +158,7 @@ Metrics Recorder::lap_done(LapRecord const& record, TrialView const& trial) {
     append_server_log(directory_ / "server_log.jsonl", record);  // before the journal says that the lap is done
     journal_->lap_done(record);
     shelf_.ended(record);
-    auto const metrics = tally_.add(record, trial.loss);
+    auto const metrics = tally_.add(record, trial.config->train.loss);
     append_metrics(record, metrics, trial.assignment);
     trace_->add(record);
     if (has_ended(trial.status)) trial_ended(trial);

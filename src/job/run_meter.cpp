@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "experiment/reader.hpp"
-
 namespace hopscotch {
 
 bool RunMeter::start(double now_s) {
@@ -36,7 +34,7 @@ void RunMeter::learn(LapRecord const& record, TrialView const& trial) {
 
 double RunMeter::unit_s(TrialView const& trial) {
     auto const [found, is_new] = kinds_.try_emplace(trial.id);
-    if (is_new) found->second = {trial.unit_cost, resolve(experiment_, trial.assignment, "").train.batch_size};
+    if (is_new) found->second = {trial.unit_cost, trial.config->train.batch_size};
     return times_.seconds(found->second);
 }
 

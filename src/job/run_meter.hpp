@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "schedule/trial_view.hpp"
+#include "direct/trial_view.hpp"
 #include "schedule/unit_times.hpp"
 
 namespace hopscotch {
@@ -15,7 +15,7 @@ struct Experiment;
 
 class RunMeter {
 public:
-    RunMeter(Experiment const& experiment, int shards) : experiment_(experiment), shards_(shards) {}
+    explicit RunMeter(int shards) : shards_(shards) {}
 
     // The first laps of an attempt are about to be released. True in the job's first attempt.
     bool start(double now_s);
@@ -37,7 +37,6 @@ public:
 private:
     double unit_s(TrialView const& trial);
 
-    Experiment const& experiment_;
     std::optional<double> started_s_;
     int shards_;
     UnitTimes times_;

@@ -7,12 +7,12 @@
 #include <algorithm>
 
 #include "data/batches/row_block.hpp"
+#include "direct/trial_view.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "job/earlier_jobs.hpp"
 #include "job/prepare.hpp"
 #include "schedule/in_flight.hpp"
 #include "schedule/policy.hpp"
-#include "schedule/trial_view.hpp"
 #include "strategy/strategy_table.hpp"
 #include "strategy/trainer/free_memory.hpp"
 

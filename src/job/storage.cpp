@@ -8,11 +8,11 @@
 
 #include "core/quantity_text.hpp"
 #include "data/batches/row_block.hpp"
+#include "direct/trial_view.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "job/plan_trials.hpp"
 #include "job/prepared_run.hpp"
 #include "rundir/tally.hpp"
-#include "schedule/trial_view.hpp"
 #include "view/trace.hpp"
 
 namespace hopscotch {

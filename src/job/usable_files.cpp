@@ -9,11 +9,11 @@
 #include "core/error.hpp"
 #include "core/fault.hpp"
 #include "core/log.hpp"
+#include "direct/trial_view.hpp"
 #include "job/earlier_jobs.hpp"
 #include "rundir/checkpoint.hpp"
 #include "rundir/checkpoint_shelf.hpp"
 #include "schedule/state_chain.hpp"
-#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 namespace {

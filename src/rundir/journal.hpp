@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "core/json.hpp"
+#include "direct/trial_view.hpp"
 #include "schedule/lap.hpp"
-#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 

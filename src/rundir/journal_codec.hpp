@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "core/json.hpp"
+#include "direct/trial_view.hpp"
 #include "schedule/lap.hpp"
-#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 

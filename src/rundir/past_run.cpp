@@ -8,10 +8,10 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "direct/trial_end.hpp"
 #include "experiment/reader.hpp"
 #include "rundir/recorded_run.hpp"
 #include "schedule/lap_metric.hpp"
-#include "schedule/trial_end.hpp"
 
 namespace hopscotch {
 namespace {

@@ -30,6 +30,10 @@ Experiment experiment_of(RunFacts const& facts, fs::path const& directory) {
 
 std::string RecordedRun::status() const { return journal.status.empty() ? "running" : journal.status; }
 
+TrialConfig RecordedRun::config_of(TrialId trial) const {
+    return resolve(experiment, journal.assignments.at(trial), directory.string());
+}
+
 RecordedRun read_run(fs::path const& directory) {
     std::error_code error;
     if (!fs::exists(directory / "experiment.json", error))

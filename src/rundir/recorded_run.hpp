@@ -19,6 +19,9 @@ struct RecordedRun {
     Experiment experiment;  // that of the facts, without its risky keys
     Journal journal;        // empty: the first job has just begun
 
+    // The experiment with the last assignment of the trial, which the journal must have. Throws ConfigError for an
+    // assignment that cannot be.
+    TrialConfig config_of(TrialId trial) const;
     std::string status() const;  // finished, interrupted or failed, as the journal says; running: no job has ended the run
 };
 

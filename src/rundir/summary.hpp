@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "core/json.hpp"
+#include "direct/trial_view.hpp"
 #include "rundir/checkpoint.hpp"
 #include "rundir/journal.hpp"
 #include "rundir/tally.hpp"
-#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "experiment/strategy_traits.hpp"
-#include "strategy/parameter_server/parts.hpp"
+#include "strategy/baselines/parameter_server/parts.hpp"
 #include "strategy/strategy_table.hpp"
 
 namespace hopscotch {

@@ -7,18 +7,18 @@
 
 #include "core/error.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "strategy/allreduce/allreduce.hpp"
+#include "strategy/baselines/allreduce/allreduce.hpp"
+#include "strategy/baselines/dispatched/match_dispatcher.hpp"
+#include "strategy/baselines/model_averaging/model_averaging.hpp"
+#include "strategy/baselines/parameter_server/parameter_server.hpp"
+#include "strategy/baselines/parameter_server/parts.hpp"
+#include "strategy/baselines/whole_laps/sequential.hpp"
+#include "strategy/baselines/whole_laps/task_parallel.hpp"
 #include "strategy/common/dispatcher.hpp"
 #include "strategy/common/worker.hpp"
 #include "strategy/common/worker_resources.hpp"
-#include "strategy/model_averaging/model_averaging.hpp"
-#include "strategy/mop/match_dispatcher.hpp"
 #include "strategy/mop/mop.hpp"
-#include "strategy/parameter_server/parameter_server.hpp"
-#include "strategy/parameter_server/parts.hpp"
 #include "strategy/together/group_dispatcher.hpp"
-#include "strategy/whole_laps/sequential.hpp"
-#include "strategy/whole_laps/task_parallel.hpp"
 
 namespace hopscotch {
 

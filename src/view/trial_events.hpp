@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "direct/trial_view.hpp"
 #include "experiment/assignment.hpp"
 #include "rundir/metrics.hpp"
-#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 

@@ -15,13 +15,13 @@
 #include "core/error.hpp"
 #include "fuzz/mutate.hpp"
 #include "rundir/records.hpp"
+#include "strategy/baselines/parameter_server/server_messages.hpp"
+#include "strategy/baselines/whole_laps/row_messages.hpp"
 #include "strategy/common/lap_codec.hpp"
 #include "strategy/common/messages.hpp"
 #include "strategy/common/roll_call_messages.hpp"
 #include "strategy/mop/mop_messages.hpp"
-#include "strategy/parameter_server/server_messages.hpp"
 #include "strategy/together/group_messages.hpp"
-#include "strategy/whole_laps/row_messages.hpp"
 
 namespace hopscotch::fuzz {
 namespace {

@@ -45,6 +45,7 @@ RunFacts some_facts() {
 TrialView view(int id, TrialStatus status, std::string reason = "") {
     TrialView out;
     out.id = TrialId(id);
+    out.config = std::make_shared<TrialConfig>();
     out.assignment = {{"train.optimizer.lr", id == 0 ? 0.1 : 1e6}, {"model.name", "a \"b\", c"}};
     out.status = status;
     out.reason = std::move(reason);

@@ -4,26 +4,19 @@
 
 #include <gtest/gtest.h>
 
-#include "experiment/reader.hpp"
+#include "experiment/config.hpp"
 
 namespace hopscotch {
 namespace run_meter_test {
 
 constexpr int k_shards = 4;
 
-Experiment const& experiment() {
-    static auto const read = [] {
-        Problems problems("test");
-        return read_experiment(R"({"data": {"path": "d"}, "model": {"name": "mlp"}})", {}, problems);
-    }();
-    return read;
-}
-
 // Two trials of three epochs; the first one has trained one.
 std::vector<TrialView> two_trials() {
     std::vector<TrialView> out(2);
     for (std::size_t t = 0; t < out.size(); ++t) {
         out[t].id = TrialId(t);
+        out[t].config = std::make_shared<TrialConfig>();
         out[t].status = TrialStatus::running;
         out[t].epochs_wanted = 3;
         out[t].unit_cost = 2;
@@ -33,7 +26,7 @@ std::vector<TrialView> two_trials() {
 }
 
 TEST(RunMeter, WhatAnEarlierJobTrainedInALapThatGoesOnIsNotOfThisOne) {
-    RunMeter meter(experiment(), k_shards);
+    RunMeter meter(k_shards);
     auto trials = two_trials();
     // The second trial goes on behind two of its four units.
     std::map<TrialId, double> const units{{TrialId(1), 2}};
@@ -50,7 +43,7 @@ TEST(RunMeter, WhatAnEarlierJobTrainedInALapThatGoesOnIsNotOfThisOne) {
 
 // The times of trials are known from earlier laps. What the file of a slow trial holds is not counted at the mean time.
 TEST(RunMeter, WhatAnEarlierJobTrainedCountsAtTheTimeOfItsTrial) {
-    RunMeter meter(experiment(), k_shards);
+    RunMeter meter(k_shards);
     auto trials = two_trials();
     trials[1].unit_cost = 3;
     for (std::size_t t = 0; t < trials.size(); ++t) {
@@ -69,7 +62,7 @@ TEST(RunMeter, WhatAnEarlierJobTrainedCountsAtTheTimeOfItsTrial) {
 
 // The trainers have trained all units, and the last laps have not ended.
 TEST(RunMeter, ATrialThatHasNotEndedHasSomethingLeft) {
-    RunMeter meter(experiment(), k_shards);
+    RunMeter meter(k_shards);
     auto trials = two_trials();
     meter.begin(trials, {});
     auto const all = meter.work(trials, 5 * k_shards * 2, 0);
@@ -81,7 +74,7 @@ TEST(RunMeter, ATrialThatHasNotEndedHasSomethingLeft) {
 
 // The trainers take the largest trials first. A count of units would say that a tenth of the work is done.
 TEST(RunMeter, UnitsOfLargeTrialsCountForMore) {
-    RunMeter meter(experiment(), k_shards);
+    RunMeter meter(k_shards);
     auto trials = two_trials();
     trials[0].epochs_done = 0;
     trials[1].unit_cost = 18;

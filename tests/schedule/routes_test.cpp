@@ -12,8 +12,6 @@
 #include "long_suite.hpp"
 #include "schedule/in_flight.hpp"
 #include "schedule/planned_cases.hpp"
-#include "schedule/simulated_job.hpp"
-#include "schedule/toy_searches.hpp"
 
 namespace hopscotch {
 namespace routes_test {
@@ -157,24 +155,6 @@ TEST(InFlight, TheSmallestNumberThatReachesTheBound) {
     auto const large = choose_in_flight(k_planned, costs_of({8, 8, 50000, 2}, 0, 0), make_owners(8, 8, 50000), {32, 50000});
     EXPECT_EQ(large.trials, 32) << "too large to simulate";
     EXPECT_EQ(plan_routes(k_planned, costs_of({8, 8, 50000, 2}, 0, 0), 8, 1), k_blind_routes);
-}
-
-// A search that proposes on the way: the others are those of lower ids.
-TEST(Routes, OnTheWayATrialIsComparedWithTheTrialsBefore) {
-    DirectorOptions options{toy_cost, 4, 0, 1, DecideBy::virtual_time};
-    options.routes = k_blind_routes;
-    auto search = std::make_unique<ToyAsha>(40, 3, 9);
-    search->cost = [](std::int64_t about) { return about == 2 || about == 20 ? 100.0 : 1.0; };
-    auto const director = make_director(toy_experiment(9), std::move(search), options);
-    SimulatedTrials::Bad const none;
-    SimulatedJob job(*director, 1, none);
-    ASSERT_TRUE(job.run_on(4, 2, [](LapId const&, int step) { return step == 4 ? 0.0 : 1.0; }));
-    ASSERT_EQ(director->trials().size(), 40U);
-    for (auto const& view : director->trials()) {
-        EXPECT_GE(view.route.first.value, 0);
-        EXPECT_EQ(view.route.direction == Direction::backward, view.id == TrialId(20))
-            << view.id.value << " (of trial 2 nobody knows whether it is long)";
-    }
 }
 
 }  // namespace routes_test

@@ -9,7 +9,7 @@
 #include "comm/thread_world.hpp"
 #include "job_harness.hpp"
 #include "schedule/policy.hpp"
-#include "strategy/mop/match_dispatcher.hpp"
+#include "strategy/baselines/dispatched/match_dispatcher.hpp"
 #include "strategy/mop/mop_messages.hpp"
 
 namespace hopscotch {

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "group_oracle.hpp"
-#include "strategy/model_averaging/model_averaging.hpp"
+#include "strategy/baselines/model_averaging/model_averaging.hpp"
 
 namespace hopscotch {
 namespace model_averaging_test {

@@ -9,11 +9,11 @@
 #include "apart_model.hpp"
 #include "comm/codec.hpp"
 #include "group_oracle.hpp"
+#include "strategy/baselines/parameter_server/part_server.hpp"
+#include "strategy/baselines/parameter_server/parts.hpp"
+#include "strategy/baselines/parameter_server/server_replay.hpp"
 #include "strategy/check.hpp"
 #include "strategy/common/messages.hpp"
-#include "strategy/parameter_server/part_server.hpp"
-#include "strategy/parameter_server/parts.hpp"
-#include "strategy/parameter_server/server_replay.hpp"
 
 namespace hopscotch {
 namespace parameter_server_test {

@@ -6,11 +6,11 @@
 #include "alone.hpp"
 #include "comm/codec.hpp"
 #include "fetch_best.hpp"
+#include "strategy/baselines/whole_laps/row_client.hpp"
+#include "strategy/baselines/whole_laps/row_messages.hpp"
+#include "strategy/baselines/whole_laps/task_parallel.hpp"
 #include "strategy/common/pump.hpp"
 #include "strategy/trainer/job_ended.hpp"
-#include "strategy/whole_laps/row_client.hpp"
-#include "strategy/whole_laps/row_messages.hpp"
-#include "strategy/whole_laps/task_parallel.hpp"
 
 namespace hopscotch {
 namespace task_parallel_test {

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "analysis/cost/step_times.hpp"
-#include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "rundir/recorded_run.hpp"
 #include "rundir/unit_file.hpp"
@@ -72,9 +71,9 @@ RunWork work_of(RecordedRun const& run) {
         auto const [found, is_new] = sums.try_emplace(lap.trial);
         auto& trial = found->second;
         if (is_new) {
-            auto const& assignment = trial.work.assignment = journal.assignments.at(lap.trial);
-            trial.work.batch = resolve(experiment, assignment, run.directory.string()).train.batch_size;
-            trial.work.held_out = held_out_of(assignment, experiment.search.folds);
+            trial.work.assignment = journal.assignments.at(lap.trial);
+            trial.work.batch = run.config_of(lap.trial).train.batch_size;
+            trial.work.held_out = held_out_of(trial.work.assignment, experiment.search.folds);
             if (auto const lap_of = released.find(lap.id()); lap_of != released.end())
                 trial.work.route = lap_of->second->route;
         }

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <optional>
 
+#include "direct/trial_view.hpp"
 #include "experiment/steps.hpp"
-#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 namespace {

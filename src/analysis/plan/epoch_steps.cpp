@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "direct/trial_view.hpp"
 #include "job/prepared_run.hpp"
-#include "schedule/trial_view.hpp"
 #include "strategy/together/step_plan.hpp"
 
 namespace hopscotch {
@@ -15,7 +15,7 @@ double trained_share(PreparedRun const& prepared) {
 }
 
 EpochSteps epoch_steps_in_groups(PreparedRun const& prepared, TrialId trial, StrategyConfig const& strategy) {
-    auto const config = prepared.config_of(prepared.trials()[trial.index()].assignment);
+    auto const& config = *prepared.trials()[trial.index()].config;
     EpochSteps out{0, 0};
     for (int first = 0; first < prepared.shard_files(); first += strategy.group_size) {
         std::vector<ShardId> bundle;
@@ -35,7 +35,7 @@ EpochSteps epoch_steps_in_groups(PreparedRun const& prepared, TrialId trial, Str
 
 EpochSteps epoch_steps(PreparedRun const& prepared, TrialId trial, OwnerTable const& owners,
                        StrategyConfig const& strategy) {
-    auto const config = prepared.config_of(prepared.trials()[trial.index()].assignment);
+    auto const& config = *prepared.trials()[trial.index()].config;
     auto const sizes = local_batches(strategy, config, static_cast<int>(group_of(owners).size()));
     auto const plan = make_step_plan({prepared.inputs.manifest, owners, config, trial, sizes});
     double const share = trained_share(prepared);

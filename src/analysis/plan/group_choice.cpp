@@ -7,13 +7,13 @@
 #include "analysis/plan/planned_run.hpp"
 #include "analysis/plan/strategy_cases.hpp"
 #include "analysis/plan/trial_costs.hpp"
+#include "direct/trial_view.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "job/prepared_run.hpp"
 #include "schedule/in_flight.hpp"
 #include "schedule/policy.hpp"
 #include "schedule/routes.hpp"
 #include "schedule/simulate.hpp"
-#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
-#include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "job/prepare.hpp"
 #include "rundir/recorded_run.hpp"
@@ -23,7 +22,7 @@ std::optional<KnownSpeed> speed_of(std::string const& directory, PreparedRun con
         if (lap.outcome != Outcome::finished) continue;
         auto const [of_unit, is_new] = unit_flops.try_emplace(lap.trial);
         if (is_new) {
-            auto const config = resolve(past.experiment, past.journal.assignments.at(lap.trial), directory);
+            auto const config = past.config_of(lap.trial);
             of_unit->second = unit_cost_of(config, prepared.inputs.schema, past.facts.shards());
         }
         auto const units = totals_of(lap);

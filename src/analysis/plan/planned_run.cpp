@@ -9,12 +9,12 @@
 #include "analysis/plan/simulated_search.hpp"
 #include "analysis/plan/trial_costs.hpp"
 #include "data/batches/row_block.hpp"
+#include "direct/trial_view.hpp"
 #include "experiment/measures.hpp"
 #include "job/largest_trial.hpp"
 #include "job/prepared_run.hpp"
 #include "schedule/policy.hpp"
 #include "schedule/simulate.hpp"
-#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 namespace {
@@ -128,7 +128,7 @@ void PlannedRun::add_trials(CostTable const& costs) {
         trial.held_out = held_out_of(view.assignment, prepared_.inputs.experiment.search.folds);
         trial.epochs = !prepared_.plan.decides ? view.epochs_wanted : spread_evenly() ? spread : view.epochs_done;
         if (trial.epochs == 0) continue;
-        auto const config = prepared_.config_of(view.assignment);
+        auto const& config = *view.config;
         auto const cost = costs.of(config, view.assignment, flops);
         trial.rows =
             static_cast<std::int64_t>(trained_share(prepared_) * static_cast<double>(prepared_.inputs.schema.train_rows));

@@ -181,7 +181,7 @@ void print_plan(PreparedRun const& prepared) {
     if (auto const choice = choose_groups(prepared))
         fmt::print("groups       {} (hopscotch plan knows more)\n", text_of(*choice, prepared));
     print_storage(prepared);
-    if (!trials.empty()) print_frozen_layers(prepared, prepared.config_of(trials.front().assignment));
+    if (!trials.empty()) print_frozen_layers(prepared, *trials.front().config);
     for (std::size_t i = 0; i < std::min<std::size_t>(3, trials.size()); ++i)
         fmt::print("trial {:<6} {}\n", trials[i].id.value, to_json(trials[i].assignment).dump());
     if (trials.size() > 3 && !prepared.plan.decides) fmt::print("...          {} more\n", trials.size() - 3);

@@ -3,10 +3,10 @@
 
 #include "analysis/plan/strategy_cases.hpp"
 #include "core/json_reader.hpp"
+#include "direct/trial_view.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "job/prepared_run.hpp"
-#include "schedule/trial_view.hpp"
 #include "strategy/check.hpp"
 
 namespace hopscotch {
@@ -15,7 +15,7 @@ std::string refusal_of(StrategyConfig const& strategy, PreparedRun const& prepar
     auto experiment = prepared.inputs.experiment;
     experiment.strategy = strategy;
     Problems problems("");
-    auto const config = prepared.config_of(prepared.trials().front().assignment);
+    auto const& config = *prepared.trials().front().config;
     auto const shards = prepared.shard_files() / strategy.group_size;
     check_strategy(experiment, config, prepared.fleet.trainers, shards, problems);
     if (!problems.empty()) return problems.entries().front().problem;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/plan/simulated_search.hpp"
 
+#include "direct/trial_view.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "job/plan_trials.hpp"
 #include "job/prepared_run.hpp"
 #include "schedule/in_flight.hpp"
 #include "schedule/policy.hpp"
-#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 

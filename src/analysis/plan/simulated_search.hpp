@@ -4,7 +4,7 @@
 #pragma once
 #include <optional>
 
-#include "schedule/simulate_search.hpp"
+#include "direct/simulate_search.hpp"
 
 namespace hopscotch {
 

@@ -11,12 +11,12 @@
 #include "analysis/plan/known_speed.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "direct/trial_view.hpp"
 #include "experiment/reader.hpp"
 #include "job/prepared_run.hpp"
 #include "job/run_code.hpp"
 #include "model/zoo/zoo.hpp"
 #include "rundir/recorded_run.hpp"
-#include "schedule/trial_view.hpp"
 
 namespace hopscotch {
 namespace {
@@ -31,7 +31,7 @@ std::string key_of(TrialConfig const& config, Assignment const& assignment, doub
 double mean_flops(PreparedRun const& prepared) {
     auto const& trials = prepared.trials();
     double sum = 0;
-    for (auto const& trial : trials) sum += flops_per_row(prepared.config_of(trial.assignment), prepared.inputs.schema);
+    for (auto const& trial : trials) sum += flops_per_row(*trial.config, prepared.inputs.schema);
     return sum / static_cast<double>(trials.size());
 }
 
@@ -58,13 +58,14 @@ void CostTable::add_run(std::string const& directory) {
                         directory, dataset_));
     auto const work = work_of(past);
     std::set<std::string> code{past.experiment.model.file};
+    std::map<TrialId, TrialConfig> configs;
     for (auto const& [id, trial] : work.trials)
-        if (trial.finished_epochs > 0) code.insert(resolve(past.experiment, trial.assignment, directory).model.file);
+        if (trial.finished_epochs > 0) code.insert(configs.emplace(id, past.config_of(id)).first->second.model.file);
     code.erase("");
     require_allowed(if_allowed(given_.allow_code), std::move(code), directory);
     for (auto const& [id, trial] : work.trials) {
         if (trial.finished_epochs == 0 || trial.steps == 0) continue;
-        auto const config = resolve(past.experiment, trial.assignment, directory);
+        auto const& config = configs.at(id);
         double const flops = flops_per_row(config, schema_);
         auto const steps = static_cast<double>(trial.steps);
         auto& measured = measured_[key_of(config, trial.assignment, flops)];

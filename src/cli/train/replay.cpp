@@ -24,7 +24,7 @@
 #include "job/run_code.hpp"
 #include "rundir/recorded_run.hpp"
 #include "rundir/server_log.hpp"
-#include "strategy/parameter_server/server_replay.hpp"
+#include "strategy/baselines/parameter_server/server_replay.hpp"
 #include "strategy/strategy_table.hpp"
 
 namespace hopscotch {

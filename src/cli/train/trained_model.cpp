@@ -13,7 +13,6 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/json_reader.hpp"
-#include "experiment/reader.hpp"
 #include "job/kept_best.hpp"
 #include "job/run_code.hpp"
 #include "model/feed/workspace.hpp"
@@ -164,7 +163,7 @@ TrainedTrial trained_trial(TrialChoice const& choice, Workspace& workspace,
     check(best.data);
     if (finished) require_weights_for(best.data, run_dir);
     out.manifest = std::move(best.data);
-    out.config = resolve(run.experiment, journal.assignments.at(trial), "experiment.json");
+    out.config = run.config_of(trial);
     require_allowed(if_allowed(choice.allow_code), code_of(choice, out.config, run), choice.run_dir);
     out.manifest.train = {{"", 1, 0}};
     if (auto const weights = finished ? stored_weights(run_dir, trial, best.trial) : std::nullopt) {
