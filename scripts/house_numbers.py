@@ -1,4 +1,4 @@
-"""Counts for scripts/house.sh: long functions, long parameter lists, long headers, long lines, and includes.
+"""Counts for scripts/house.sh: long functions, parameter lists, structs, headers and lines, and includes.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import lizard
 
-LINES, PARAMETERS, HEADER_LINES, COLUMNS, DEPTH = 40, 5, 150, 125, 12
+LINES, PARAMETERS, FIELDS, HEADER_LINES, COLUMNS, DEPTH = 40, 5, 14, 150, 125, 12
 HEADERS_P95 = 35  # own headers behind a source file
 
 # "file function": why it may be longer, or have more parameters.
@@ -26,6 +26,10 @@ KNOWN = {
 FOLDERS = ("src", "bench", "include", "tests", "examples")
 CODE = re.compile(r"\.(cpp|hpp|cu|py)$")
 TEXT = re.compile(r"(\.(cpp|hpp|cu|py|sh|cmake|md)|CMakeLists\.txt)$")
+STRUCT = re.compile(r"\bstruct\s+([\w:]*)[^;{}()=]*\{")
+COMMENT_OR_TEXT = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"')
+FUNCTION_BODY = re.compile(r"\)[\w\s]*(:[^;@]*)?@")  # of a method, or of a constructor with its initialisers
+NO_FIELDS = re.compile(r"(using|static|friend|template|typedef|enum)\b|(struct|class|union)\b[^@]*@?$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
@@ -54,6 +58,47 @@ def functions(files):
             if count > PARAMETERS:
                 wide.append(f"{place} has {count} parameters")
     return long, wide
+
+
+def without(text, opening, closing, mark=""):
+    """Without what stands between these, and them; inner pairs first."""
+    pair = re.compile(f"[{opening}][^{opening}{closing}]*[{closing}]")
+    while (shorter := pair.sub(mark, text)) != text:
+        text = shorter
+    return text
+
+
+def body_from(text, start):
+    depth = 1
+    for place in range(start, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[place], 0)
+        if depth == 0:
+            return text[start:place]
+    return text[start:]
+
+
+def field_count(body):
+    """Of a struct's own, not those of the structs inside. A body or initialiser in braces counts as one sign."""
+    count = 0
+    for statement in FUNCTION_BODY.sub("();", without(body, "{", "}", "@")).split(";"):
+        text = without(re.sub(r"\b(public|private|protected):", "", statement), "<", ">").strip()
+        if text and not NO_FIELDS.match(text) and "(" not in text.split("=")[0]:
+            count += 1 + without(text, "(", ")").count(",")
+    return count
+
+
+def wide_structs(files):
+    found = []
+    for name in files:
+        if not name.endswith((".hpp", ".cpp")):
+            continue
+        text = COMMENT_OR_TEXT.sub(lambda it: '""' if it[0].startswith('"') else "", Path(name).read_text(encoding="utf-8"))
+        for struct in STRUCT.finditer(text):
+            count = field_count(body_from(text, struct.end()))
+            if count > FIELDS:
+                line = text.count("\n", 0, struct.start()) + 1
+                found.append(f"{name}:{line}: {struct[1]} has {count} fields")
+    return found
 
 
 def long_headers(files):
@@ -117,6 +162,7 @@ def main():
     kept = [
         report(f"functions over {LINES} lines", long),
         report(f"functions with over {PARAMETERS} parameters", wide),
+        report(f"structs with over {FIELDS} fields", wide_structs([name for name in code if name.startswith("src/")])),
         report(f"headers over {HEADER_LINES} lines", long_headers(code)),
         report(f"lines over {COLUMNS} columns", long_lines([name for name in files if TEXT.search(name)])),
         report_includes(code),

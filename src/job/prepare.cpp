@@ -38,6 +38,7 @@
 #include "job/start_from.hpp"
 #include "model/zoo/zoo.hpp"
 #include "rundir/run_directory.hpp"
+#include "rundir/tally.hpp"
 #include "schedule/policy.hpp"
 #include "search/search.hpp"
 #include "strategy/check.hpp"

@@ -45,6 +45,16 @@ expect accepted 'functions with over 5 parameters'
 lines 151 'int g();' > src/core/tall.hpp
 expect refused 'src/core/tall.hpp: 151 lines'
 clean_tree
+fields() {
+    echo 'struct S {'
+    lines "$1" '    int a = f(1, 2), b{1};'
+    echo '    static int s; int f() const { return 1; }'
+}
+{ fields 7; echo '    struct T { int a, b; };'; echo '};'; } > src/core/many.hpp
+expect accepted 'structs with over 14 fields'
+{ fields 7; echo '    std::map<int, int> by;  // one, two'; echo '};'; } > src/core/many.hpp
+expect refused 'src/core/many.hpp:1: S has 15 fields'
+clean_tree
 printf '// %0124d\n' 0 > src/core/broad.hpp
 expect refused 'src/core/broad.hpp:1: 127 columns'
 clean_tree

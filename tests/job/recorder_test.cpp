@@ -517,8 +517,9 @@ TEST_F(RecorderTest, TheLossIsTheTrialsOwn) {
     EXPECT_EQ(problems.text(), "");
     Recorder recorder(RunDirectory(directory_, RunDirUse::fresh, facts), facts, experiment);
     auto classes = view(0, TrialStatus::finished), targets = view(1, TrialStatus::finished);
-    classes.loss = LossKind::cross_entropy;
-    targets.loss = LossKind::huber;
+    TrialConfig regression;
+    regression.train.loss = LossKind::huber;
+    targets.config = std::make_shared<TrialConfig>(regression);
     auto record = second_trial(8);
     record.valid.mae = 1.5;
     auto first = first_trial();
