@@ -47,8 +47,8 @@ Manifest write_images(std::filesystem::path const& directory, double megabytes) 
     m.shape = {3, 32, 32};
     m.type = FeatureType::uint8;
     m.outputs = 10;
-    m.mean.assign(3, 0);
-    m.stddev.assign(3, 1);
+    m.features.mean.assign(3, 0);
+    m.features.stddev.assign(3, 1);
     auto const rows = std::max<std::int64_t>(100, std::llround(megabytes * 1e6 / static_cast<double>(row_bytes(m))));
     ShardWriter writer(directory / "train-00000.h5", m, rows);
     Rng rng(1);

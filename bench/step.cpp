@@ -83,8 +83,8 @@ public:
 private:
     static GpuMode mode_of(StepCase const& step) {
         RunConfig run;
-        run.deterministic = !step.fast;
-        run.cuda_graphs = step.graphs;
+        run.gpu.deterministic = !step.fast;
+        run.gpu.cuda_graphs = step.graphs;
         return gpu_mode(run);
     }
 

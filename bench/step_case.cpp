@@ -62,8 +62,8 @@ Manifest manifest_of(StepCase const& step) {
     manifest.outputs = step.outputs;
     manifest.train = {{"in memory", step.rows, 0}};
     auto const scales = static_cast<std::size_t>(manifest.shape.size() == 3 ? manifest.shape[0] : manifest.row_size());
-    manifest.mean.assign(scales, 7.5);
-    manifest.stddev.assign(scales, 4.6);
+    manifest.features.mean.assign(scales, 7.5);
+    manifest.features.stddev.assign(scales, 4.6);
     return manifest;
 }
 

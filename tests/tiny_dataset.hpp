@@ -55,9 +55,9 @@ inline std::filesystem::path make_tiny_dataset(std::filesystem::path const& dire
     manifest.shape = {1, 8, 8};
     manifest.type = FeatureType::uint8;
     manifest.outputs = 10;
-    manifest.mean = {6.0};
-    manifest.stddev = {3.9};
-    manifest.seed = 1;
+    manifest.features.mean = {6.0};
+    manifest.features.stddev = {3.9};
+    manifest.origin.seed = 1;
     Rng rng(static_cast<std::uint64_t>(shards * 1000 + rows_per_shard));
     for (int s = 0; s < shards; ++s) {
         char name[32];
@@ -77,8 +77,8 @@ inline std::filesystem::path make_random_dataset(std::filesystem::path const& di
     std::filesystem::create_directories(directory);
     auto const scales = static_cast<std::size_t>(manifest.shape.size() == 3 ? manifest.shape[0] : manifest.row_size());
     manifest.type = FeatureType::float32;
-    manifest.mean.assign(scales, 0.0);
-    manifest.stddev.assign(scales, 1.0);
+    manifest.features.mean.assign(scales, 0.0);
+    manifest.features.stddev.assign(scales, 1.0);
     Rng rng(static_cast<std::uint64_t>(rows));
     auto const category = [&](std::size_t i) {
         auto const& all = manifest.categories;

@@ -92,17 +92,25 @@ struct EarlyStopping {     // a trial ends, as stopped, when search.metric has n
     double min_delta = 0;  // an improvement is larger than this
 };
 
+struct LossConfig {
+    double label_smoothing = 0;         // cross_entropy: [0, 1)
+    std::vector<double> class_weights;  // cross_entropy: one a class; bce_with_logits: pos_weight; empty: all 1
+    double huber_delta = 1;             // in deviations, as targets are stored
+    double quantile = 0.5;              // of loss quantile, (0, 1): 0.9 is exceeded by a tenth of the targets
+};
+
+struct ClipConfig {
+    std::optional<double> norm, value;  // none: no clip
+};
+
 struct TrainConfig {
     int epochs = 10;  // at most 100000
     int batch_size = 32;
     LossKind loss = LossKind::cross_entropy;  // default: cross_entropy, bce_with_logits for multilabel, mse for a regression
-    double label_smoothing = 0;               // cross_entropy: [0, 1)
-    std::vector<double> class_weights;        // cross_entropy: one a class; bce_with_logits: pos_weight; empty: all 1
-    double huber_delta = 1;                   // in deviations, as targets are stored
-    double quantile = 0.5;                    // of loss quantile, (0, 1): 0.9 is exceeded by a tenth of the targets
-    Precision precision = Precision::fp32;    // bf16: forward and backward under autocast, weights stay fp32
-    bool channels_last = true;  // cnn, resnet, vgg, mobilenet compute on NHWC images; false: NCHW, PyTorch's default
-    std::optional<double> clip_norm, clip_value;  // of the gradient, before the update
+    LossConfig of_loss;
+    Precision precision = Precision::fp32;  // bf16: forward and backward under autocast, weights stay fp32
+    bool channels_last = true;    // cnn, resnet, vgg, mobilenet compute on NHWC images; false: NCHW, PyTorch's default
+    ClipConfig clip;              // of the gradient, before the update
     int accumulate = 1;           // batches whose mean gradient makes one update; at a unit's end, fewer batches do
     double ema = 0;               // [0, 1): validation and best/ use weights averaged with this decay; 0: off
     bool outer_momentum = false;  // no setting: resolve() sets it if strategy.outer has momentum, which is part of the state

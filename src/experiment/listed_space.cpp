@@ -30,7 +30,7 @@ void add_values(Json& space, Json const& configuration) {
 }  // namespace
 
 Json listed_space(Experiment const& experiment, Problems& problems) {
-    auto const& list = experiment.search.configurations;
+    auto const& list = experiment.search.proposals.configurations;
     std::string const path = "/search/configurations";
     if (!list.is_array() || list.array().empty()) {
         problems.add(list.at_position(), path,
@@ -62,7 +62,7 @@ Json listed_space(Experiment const& experiment, Problems& problems) {
 
 std::vector<Assignment> listed_configurations(Experiment const& experiment) {
     std::vector<Assignment> out;
-    for (auto const& configuration : experiment.search.configurations.array()) {
+    for (auto const& configuration : experiment.search.proposals.configurations.array()) {
         auto& assignment = out.emplace_back();
         for (auto const& member : experiment.space.object()) {
             auto const* value = configuration.find(member.key);

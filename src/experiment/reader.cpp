@@ -193,7 +193,7 @@ TrialConfig resolve(Experiment const& experiment, Assignment const& assignment, 
     }
     ObjectReader reader(document, "", problems);
     read_trial_sections(document, reader, problems, out);
-    out.train.outer_momentum = experiment.strategy.outer && experiment.strategy.outer->momentum > 0;
+    out.train.outer_momentum = experiment.strategy.averaging.outer && experiment.strategy.averaging.outer->momentum > 0;
     return out;
 }
 

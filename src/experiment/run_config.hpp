@@ -37,40 +37,59 @@ enum class HelperThreads { automatic, on, off };
 // Which best models a run keeps: one of the run, or one of every trial.
 enum class KeepBest { run, trial };
 
+struct CpuConfig {
+    int threads = 1;  // of torch, per trainer; "auto" = 1 (bits must not depend on the trainers)
+    HelperThreads helper = HelperThreads::automatic;  // checks and hashes states while the trainer trains
+};
+
+struct GpuConfig {
+    // true: the same bits each time; an operator that has no deterministic form fails its trial. false: atomics add in any
+    // order, and the two below are on; replay can verify nothing then.
+    bool deterministic = true;
+    std::optional<bool> tf32;  // fp32 products of 10 bits' precision, the same bits each time; null: unless deterministic
+    std::optional<bool> cudnn_benchmark;  // cuDNN tries its algorithms out for each new shape; null: unless deterministic
+    bool cuda_graphs = true;  // steps are captured and launched at once; models that cannot be say why in the log
+    bool fused_norm = true;   // batch norm and what follows it by kernels of our own; false: by torch's
+};
+
+struct CheckpointConfig {
+    double every_s = 60;  // a trial's newest copy on the disk is not older than this, if the disk keeps up
+    double mbps = 0;      // a trainer writes at most this many megabytes a second; 0: no limit
+    int keep = 2;         // newest files of a trial that goes on, 1 to 1000: --resume falls back to the one before if a file
+                          // is damaged. Files that the run still needs stay beyond that
+};
+
+// Longest times. None of them decides a bit.
+struct TimeLimits {
+    double grace_s = 30;     // after a signal, the job saves its states and ends within this time
+    double silence_s = 10;   // a trainer that sends nothing for this long is lost
+    double deadline_s = 60;  // of a wait for a reply or a transfer, at most 1e9
+    double stall_s = 300;    // of a wait for batch progress
+    double setup_s = 3600;   // of a wait for trainers to open their data; default: an hour, or deadline_s if longer
+    double on_end_s = 60;    // of the command run.on_end; then it is killed
+};
+
+// Waiting states of a trainer.
+struct StateConfig {
+    std::uint64_t memory = 0;  // bytes of them in memory; 0: the trainer's part of a third of the host's free memory
+    std::string spill;         // a directory for the others; empty: in dir
+};
+
 struct RunConfig {
     std::string dir;              // run directory, made by the run
     std::string device = "auto";  // auto | cpu | cuda
     SchedulerPlacement scheduler = SchedulerPlacement::dedicated;
-    HelperThreads helper = HelperThreads::automatic;  // checks and hashes states while the trainer trains
-    int threads = 1;    // of torch, per trainer; "auto" = 1 (bits must not depend on the trainers)
     bool exact = true;  // same bits for any number of trainers
-    bool deterministic =
-        true;  // of a GPU: the same bits each time. false: atomics add in any order, and the two below are on;
-               // replay can verify nothing then. An operator that has no deterministic form fails its trial
-    std::optional<bool>
-        tf32;  // of a GPU: fp32 products of 10 bits' precision, the same bits each time; null: unless deterministic
-    std::optional<bool>
-        cudnn_benchmark;      // of a GPU: cuDNN tries its algorithms out for each new shape; null: unless deterministic
-    bool cuda_graphs = true;  // of a GPU: steps are captured and launched at once; models that cannot be say why in the log
-    bool fused_norm = true;   // of a GPU: batch norm and what follows it by kernels of our own; false: by torch's
-    double checkpoint_every_s = 60;  // a trial's newest copy on the disk is not older than this, if the disk keeps up
-    double checkpoint_mbps = 0;      // a trainer writes at most so many megabytes a second; 0: no limit
-    int checkpoint_keep = 2;  // newest files of a trial that goes on, 1 to 1000: --resume falls back to the one before
-                              // if a file is damaged. Files that the run still needs stay beyond that
-    double grace_s = 30;      // after a signal, the job saves its states and ends within this time
-    double silence_s = 10;    // a trainer that sends nothing for so long is lost
-    double deadline_s = 60;   // longest wait for a reply or a transfer, at most 1e9
-    double stall_s = 300;     // longest wait for batch progress
-    double setup_s = 3600;    // longest wait for trainers to open their data; default: an hour, or deadline_s if longer
-    std::uint64_t state_memory =
-        0;  // bytes of waiting states that a trainer keeps in memory; 0: its part of a third of the host's free memory
-    std::string spill;  // a directory for the other states; empty: in dir
+    CpuConfig cpu;
+    GpuConfig gpu;
+    CheckpointConfig checkpoints;
+    TimeLimits limits;
+    StateConfig states;
     KeepBest keep_best = KeepBest::run;
-    double report_every_s = 60;  // report.html is renewed so often, or more rarely if that took over 1 % of a core; 0: only
-                                 // at the end of each job
-    bool tensorboard = true;     // event files in tb/, one a trial
+    double report_every_s = 60;  // report.html is renewed this often, or more rarely if that took over 1 % of a core; 0:
+                                 // only at the end of each job
+    bool tensorboard = true;          // event files in tb/, one a trial
     std::vector<std::string> on_end;  // the command that rank 0 starts when the run has ended; empty: none
-    double on_end_s = 60;             // then it is killed
     InjectConfig inject;              // array of texts
 };
 

@@ -42,14 +42,15 @@ public:
         : search_(experiment.search), experiment_(experiment), space_(space), problems_(problems) {}
 
     void epochs() {
-        int const most = search_.max_epochs.value_or(experiment_.train.epochs);
+        int const most = search_.rule.max_epochs.value_or(experiment_.train.epochs);
         if (most > experiment_.train.epochs)
             add("max_epochs",
                 fmt::format("must be at most train.epochs (got {} > {}; schedules end there); raise train.epochs", most,
                             experiment_.train.epochs));
-        else if (search_.min_epochs > most)
-            add("min_epochs", fmt::format("must be at most {} (got {} > {})",
-                                          search_.max_epochs ? "max_epochs" : "train.epochs", search_.min_epochs, most));
+        else if (search_.rule.min_epochs > most)
+            add("min_epochs",
+                fmt::format("must be at most {} (got {} > {})", search_.rule.max_epochs ? "max_epochs" : "train.epochs",
+                            search_.rule.min_epochs, most));
         for (auto const& parameter : space_.parameters)
             if ((parameter.path == "train.epochs" || parameter.path == "train") && !is_constant(parameter))
                 problems_.add(

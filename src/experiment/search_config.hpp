@@ -47,6 +47,49 @@ struct Constraint {
     std::optional<double> above, below;
 };
 
+// Several trials of one configuration. The mean decides. Not available with pbt.
+struct Copies {
+    int repeats = 1;  // each configuration is trained this many times, each time with other random numbers
+    // Cross-validation: each configuration is trained this many times (for each repeat). Each time another part of the
+    // training shards is held out for validation. 1: off; at most one part for each shard.
+    int folds = 1;
+    int count() const { return repeats * folds; }  // trials of one configuration
+};
+
+// Two of: a metric, parameters, state_mb, flops_per_row, train_s. The summary lists the front.
+struct ParetoConfig {
+    std::vector<std::string> names;         // empty: no front
+    std::map<std::string, Mode> own_modes;  // of the metrics of the user's own among them, as the model says
+};
+
+// Which configurations are proposed, besides what the space says.
+struct ProposalConfig {
+    Json start_with;      // array of assignments {dotted path: value} tried first
+    Json forbid;          // array of conditions {dotted path: value | [values] | {"above": x} | {"below": x}}
+    Json configurations;  // manual: array of assignments {dotted path: value}, instead of a space; a key that one does not
+                          // name keeps the value of the document
+    std::vector<Constraint> subject_to;  // {"parameters": {"below": 1e6}}: other configurations are not tried
+    TpeConfig tpe;                       // keys startup, candidates, multivariate
+    std::string start_from;  // the directory of an earlier run: samplers learn from its results and do not propose what it
+                             // has trained
+};
+
+// When trials are compared, stopped and continued.
+struct RuleConfig {
+    int eta = 3;                    // successive_halving, hyperband, asha: one in eta continues, to eta times as many epochs
+    int min_epochs = 1;             // epochs before the first decision
+    std::optional<int> max_epochs;  // no trial trains longer; at most train.epochs, which is the default
+    AshaVariant variant = AshaVariant::promote;  // asha: trials pause and the best are resumed | the worst end at once
+    int min_trials = 5;                          // median: a trial is stopped only if this many others have trained as long
+    PbtConfig pbt;                               // keys population, interval, quantile, resample, factors
+};
+
+// When a search that decides on the way hears of a result.
+struct DecideConfig {
+    double lookahead = 1;       // this many laps after the virtual end of the lap (docs/architecture.md)
+    bool deterministic = true;  // false: decide by arrival; then only the journal can replay the run
+};
+
 struct SearchConfig {
     // A row of experiment/procedures.cpp: a sampler, which trains each trial to its end, or a procedure that decides during
     // training which trials continue.
@@ -58,41 +101,17 @@ struct SearchConfig {
     std::string metric = "val_accuracy";
     Mode mode = Mode::max;
     Objective objective = Objective::last;  // trials are compared by the metric of the last epoch | of the best epoch so far
-    // Each configuration is trained so many times, each time as a trial with other random numbers. The mean decides. Not
-    // available with pbt.
-    int repeats = 1;
-    // Cross-validation: each configuration is trained so many times (for each repeat). Each time another part of the
-    // training shards is held out for validation. 1: off; at most one part for each shard. Not available with pbt.
-    int folds = 1;
-    std::vector<Constraint> subject_to;  // {"parameters": {"below": 1e6}}: other configurations are not tried
-    // Two of: a metric, parameters, state_mb, flops_per_row, train_s. The summary lists the front.
-    std::vector<std::string> pareto;
-    std::map<std::string, Mode> own_modes;  // of the metrics of the user's own in `pareto`, as the model says
-    std::optional<std::int64_t> trials;     // how many, at most a million; hyperband: iterations until so many have started,
-                                            // one iteration unless given; grid, manual, ablation: all they list
+    Copies copies;
+    ParetoConfig pareto;
+    std::optional<std::int64_t> trials;     // at most a million; hyperband: iterations until this many have started, one
+                                            // iteration unless given; grid, manual, ablation: all they list
     std::optional<std::int64_t> in_flight;  // trials in training at once; default 2 x shards, or min(all, 4 x trainers) if
                                             // nothing is decided on the way
-    Json start_with;                        // array of assignments {dotted path: value} tried first
-    Json forbid;          // array of conditions {dotted path: value | [values] | {"above": x} | {"below": x}}
-    Json configurations;  // manual: array of assignments {dotted path: value}, instead of a space; a key that one does not
-                          // name keeps the value of the document
-
-    int eta = 3;                    // successive_halving, hyperband, asha: one in eta continues, to eta times as many epochs
-    int min_epochs = 1;             // epochs before the first decision
-    std::optional<int> max_epochs;  // no trial trains longer; at most train.epochs, which is the default
-    AshaVariant variant = AshaVariant::promote;  // asha: trials pause and the best are resumed | the worst end at once
-    int min_trials = 5;                          // median: a trial is stopped only if so many others have trained as long
-    TpeConfig tpe;                               // keys startup, candidates, multivariate
-    PbtConfig pbt;                               // keys population, interval, quantile, resample, factors
+    ProposalConfig proposals;
+    RuleConfig rule;
+    DecideConfig decide;
     SearchBudget budget;
-    std::string start_from;  // the directory of an earlier run: samplers learn from its results and do not propose what it
-                             // has trained
-    int retries = 0;         // how often a trial goes back to its newest checkpoint after a failure that is not its own
-
-    double lookahead = 1;       // a result reaches the search so many laps after its virtual end (docs/architecture.md)
-    bool deterministic = true;  // false: decide by arrival; then only the journal can replay the run
-
-    int copies() const { return repeats * folds; }  // trials of one configuration
+    int retries = 0;  // how often a trial goes back to its newest checkpoint after a failure that is not its own
 };
 
 }  // namespace hopscotch

@@ -19,12 +19,13 @@ constexpr int k_most_copies = 1000;
 // Trials that take over each other's states are no copies of a configuration any more.
 void read_copies(ObjectReader& reader, std::string const& procedure, SearchConfig& out) {
     reader.read({"repeats", "Each configuration is trained so many times with other random numbers, and the mean decides."},
-                out.repeats, up_to(k_most_copies, at_least(1)));
+                out.copies.repeats, up_to(k_most_copies, at_least(1)));
     reader.read({"folds", "Cross-validation: each configuration is trained so many times, each with other shards held out."},
-                out.folds, up_to(k_most_copies, at_least(1)));
-    if (out.copies() > k_most_copies)
-        reader.problem("folds", fmt::format("repeats x folds must be at most {} (got {})", k_most_copies, out.copies()));
-    for (auto const& [key, count] : {std::pair("repeats", out.repeats), std::pair("folds", out.folds)})
+                out.copies.folds, up_to(k_most_copies, at_least(1)));
+    if (out.copies.count() > k_most_copies)
+        reader.problem("folds",
+                       fmt::format("repeats x folds must be at most {} (got {})", k_most_copies, out.copies.count()));
+    for (auto const& [key, count] : {std::pair("repeats", out.copies.repeats), std::pair("folds", out.copies.folds)})
         if (count > 1 && !procedure.empty() && procedure_traits(procedure).clones)
             reader.problem(
                 key,
@@ -43,7 +44,7 @@ void read_constraint(Json::Member const& member, ObjectReader reader, SearchConf
     if (constraint.above && constraint.below && *constraint.above >= *constraint.below)
         reader.problem("below", fmt::format("must be greater than above (got {} <= {}; no value is between them)",
                                             *constraint.below, *constraint.above));
-    if (constraint.above || constraint.below) return out.subject_to.push_back(constraint);
+    if (constraint.above || constraint.below) return out.proposals.subject_to.push_back(constraint);
     reader.missing("below", R"(say which values are allowed, for example {"below": 1e6})");
 }
 
@@ -87,14 +88,14 @@ void read_pareto(ObjectReader& reader, OwnMetrics own, SearchConfig& out) {
     for (auto& name : measure_names()) known.push_back(std::move(name));
     known.emplace_back("train_s");
     if (reader.watched()) describe_pareto(reader, known);
-    reader.read("pareto", out.pareto);
+    reader.read("pareto", out.pareto.names);
     auto const* given = reader.take("pareto");
     if (given == nullptr || !given->is_array()) return;
-    for (auto const& name : out.pareto)
+    for (auto const& name : out.pareto.names)
         if (auto const refused = one_of(known)(name);
             !refused.empty() && !(own == OwnMetrics::possible && may_be_own_metric(name)))
             return reader.problem("pareto", refused);
-    if (out.pareto.size() != 2 || out.pareto[0] == out.pareto[1])
+    if (out.pareto.names.size() != 2 || out.pareto.names[0] == out.pareto.names[1])
         reader.problem("pareto", R"(expected two different names, for example ["val_accuracy", "parameters"])");
 }
 

@@ -97,9 +97,9 @@ void read_trials(ObjectReader& reader, std::string const& procedure, SearchConfi
     if (!ProcedureKeys(reader, procedure).include("trials")) return;
     reader.read({"trials", "How many configurations are tried; a grid or a list tries all of them without the key."},
                 out.trials, up_to(k_most_trials, at_least(1)));
-    if (out.trials && *out.trials > k_most_trials / out.copies())
+    if (out.trials && *out.trials > k_most_trials / out.copies.count())
         reader.problem("trials", fmt::format("{} configurations, {} times each, are too many (at most {} trials)",
-                                             *out.trials, out.copies(), k_most_trials));
+                                             *out.trials, out.copies.count(), k_most_trials));
     auto const* given = reader.take("trials");
     bool const ends = sampler_traits(out.sampler).is_list() || procedure_traits(procedure).ends_by_itself;
     if (ends || out.budget.trials || out.budget.epochs || (given != nullptr && !given->is_null())) return;
@@ -123,29 +123,31 @@ void read_arrays(ObjectReader& reader, std::string const& procedure, SearchConfi
     auto const assignment = Json::object({{"type", "object"}});
     if (own.include("start_with"))
         read({"start_with", "Assignments {path: value} of every searched key, which are tried first."}, assignment,
-             out.start_with);
+             out.proposals.start_with);
     read({"forbid", "Conditions {path: demand}: a configuration that meets all of one entry is not tried."},
-         conditions_schema(), out.forbid);
+         conditions_schema(), out.proposals.forbid);
     if (sampled.include("configurations"))
-        read({"configurations", "Assignments {path: value} to try, in place of a space."}, assignment, out.configurations);
+        read({"configurations", "Assignments {path: value} to try, in place of a space."}, assignment,
+             out.proposals.configurations);
 }
 
 void read_epochs(ObjectReader& reader, ProcedureKeys const& own, SearchConfig& out) {
     std::optional<std::int64_t> most;
     if (own.include("min_epochs"))
-        reader.read({"min_epochs", "Epochs before the first decision."}, out.min_epochs, at_least(1));
+        reader.read({"min_epochs", "Epochs before the first decision."}, out.rule.min_epochs, at_least(1));
     if (own.include("max_epochs"))
         reader.read({"max_epochs", "No trial trains longer; null: train.epochs."}, most, up_to(100'000, at_least(1)));
-    if (most) out.max_epochs = static_cast<int>(*most);
+    if (most) out.rule.max_epochs = static_cast<int>(*most);
     if (own.include("eta"))
-        reader.read({"eta", "One in eta trials continues, to eta times as many epochs."}, out.eta, up_to(1000, at_least(2)));
+        reader.read({"eta", "One in eta trials continues, to eta times as many epochs."}, out.rule.eta,
+                    up_to(1000, at_least(2)));
     if (own.include("min_trials"))
-        reader.read({"min_trials", "A trial is stopped only if so many others have trained as long."}, out.min_trials,
+        reader.read({"min_trials", "A trial is stopped only if so many others have trained as long."}, out.rule.min_trials,
                     at_least(1));
     constexpr std::array<Name<AshaVariant>, 2> variants{{{"promote", AshaVariant::promote}, {"stop", AshaVariant::stop}}};
     if (own.include("variant"))
         read_name(reader, {"variant", "promote: trials pause and the best are resumed; stop: the worst end at once."},
-                  variants, out.variant);
+                  variants, out.rule.variant);
 }
 
 void read_pbt(ObjectReader& reader, ProcedureKeys const& own, PbtConfig& out) {
@@ -191,14 +193,15 @@ SearchConfig read_search(ObjectReader reader, OwnMetrics own_metrics) {
     read_arrays(reader, sampler.empty() ? "" : procedure, out);
     ProcedureKeys const own(reader, procedure);
     read_epochs(reader, own, out);
-    read_pbt(reader, own, out.pbt);
-    read_tpe(reader, SamplerKeys(reader, sampler), out.tpe);
-    reader.read({"lookahead", "A result reaches the search so many laps after its virtual end."}, out.lookahead,
+    read_pbt(reader, own, out.rule.pbt);
+    read_tpe(reader, SamplerKeys(reader, sampler), out.proposals.tpe);
+    reader.read({"lookahead", "A result reaches the search so many laps after its virtual end."}, out.decide.lookahead,
                 up_to(1e6, at_least(0)));
-    reader.read({"deterministic", "false: decide by arrival; then only the journal can replay the run."}, out.deterministic);
+    reader.read({"deterministic", "false: decide by arrival; then only the journal can replay the run."},
+                out.decide.deterministic);
     if (own.include("start_from"))
-        reader.read({"start_from", "The directory of an earlier run whose results the sampler learns from."}, out.start_from,
-                    not_empty());
+        reader.read({"start_from", "The directory of an earlier run whose results the sampler learns from."},
+                    out.proposals.start_from, not_empty());
     reader.read({"retries", "How often a trial goes back to its newest checkpoint after a failure that is not its own."},
                 out.retries, up_to(1000, at_least(0)));
     reader.finish();

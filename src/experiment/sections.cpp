@@ -153,37 +153,38 @@ void read_on_end(ObjectReader& reader, RunConfig& out) {
                 out.on_end);
     if (!out.on_end.empty() && out.on_end.front().empty())
         reader.problem("on_end", "the first element is empty (the first element names the program); name a program");
-    reader.read({"on_end_s", "The command of on_end is killed after so many seconds."}, out.on_end_s, up_to(1e9, above(0)));
+    reader.read({"on_end_s", "The command of on_end is killed after so many seconds."}, out.limits.on_end_s,
+                up_to(1e9, above(0)));
 }
 
 void read_run_limits(ObjectReader& reader, RunConfig& out) {
     auto const limit = up_to(1e9, above(0));  // longer ones are more than clocks count
     reader.read({"checkpoint_every_s",
                  "A trial's newest copy on the disk is not older than so many seconds, if the disk keeps up."},
-                out.checkpoint_every_s, above(0));
+                out.checkpoints.every_s, above(0));
     reader.read({"checkpoint_mbps", "A trainer writes at most so many megabytes a second; 0: no limit."},
-                out.checkpoint_mbps, at_least(0));
+                out.checkpoints.mbps, at_least(0));
     reader.read({"checkpoint_keep",
                  "Newest files kept of a trial that goes on: --resume takes an older file if the newest is damaged."},
-                out.checkpoint_keep, up_to(1000, at_least(1)));
+                out.checkpoints.keep, up_to(1000, at_least(1)));
     reader.read({"report_every_s", "report.html is renewed so often; 0: only at the end of each job."}, out.report_every_s,
                 up_to(1e9, at_least(0)));
-    reader.read({"grace_s", "After a signal, the job saves its states and ends within so many seconds."}, out.grace_s,
+    reader.read({"grace_s", "After a signal, the job saves its states and ends within so many seconds."}, out.limits.grace_s,
                 limit);
     reader.read(
         {"silence_s",
          "A trainer that sends nothing for this many seconds is lost. On rank 0's host, a trainer is lost as soon as "
          "its process has ended."},
-        out.silence_s, limit);
-    reader.read({"deadline_s", "The longest wait for a reply or a transfer, in seconds."}, out.deadline_s, limit);
-    reader.read({"stall_s", "The longest wait for progress of a batch, in seconds."}, out.stall_s, limit);
+        out.limits.silence_s, limit);
+    reader.read({"deadline_s", "The longest wait for a reply or a transfer, in seconds."}, out.limits.deadline_s, limit);
+    reader.read({"stall_s", "The longest wait for progress of a batch, in seconds."}, out.limits.stall_s, limit);
     if (reader.has("setup_s") || reader.watched())
         reader.read(
             {"setup_s",
              "The longest wait for trainers to open their data, in seconds; never less than deadline_s unless given."},
-            out.setup_s, limit);
+            out.limits.setup_s, limit);
     else
-        out.setup_s = std::max(out.setup_s, out.deadline_s);
+        out.limits.setup_s = std::max(out.limits.setup_s, out.limits.deadline_s);
 }
 
 }  // namespace
@@ -195,22 +196,22 @@ void read_helper(ObjectReader& reader, RunConfig& out) {
         {{"auto", HelperThreads::automatic}, {"on", HelperThreads::on}, {"off", HelperThreads::off}}};
     read_name(reader,
               {"helper", "A thread hashes states while the trainer trains; auto: where a core is free, and on a GPU."},
-              helpers, out.helper);
+              helpers, out.cpu.helper);
 }
 
 void read_gpu(ObjectReader& reader, RunConfig& out) {
     reader.read({"deterministic", "The same bits each time on a GPU; false: faster, and replay can verify nothing."},
-                out.deterministic);
-    reader.read({"tf32", "Products of 10 bits' precision on a GPU; null: unless deterministic."}, out.tf32);
+                out.gpu.deterministic);
+    reader.read({"tf32", "Products of 10 bits' precision on a GPU; null: unless deterministic."}, out.gpu.tf32);
     reader.read({"cudnn_benchmark", "cuDNN tries its algorithms out for each new shape; null: unless deterministic."},
-                out.cudnn_benchmark);
-    if (out.deterministic && out.cudnn_benchmark.value_or(false))
+                out.gpu.cudnn_benchmark);
+    if (out.gpu.deterministic && out.gpu.cudnn_benchmark.value_or(false))
         reader.problem(
             "cudnn_benchmark",
             "needs deterministic false (each run may pick another algorithm, with other bits); set run.deterministic"
             " to false or leave it out");
-    reader.read({"cuda_graphs", "Steps on a GPU are captured and launched at once."}, out.cuda_graphs);
-    reader.read({"fused_norm", "Batch norm on a GPU is one operator with what follows it."}, out.fused_norm);
+    reader.read({"cuda_graphs", "Steps on a GPU are captured and launched at once."}, out.gpu.cuda_graphs);
+    reader.read({"fused_norm", "Batch norm on a GPU is one operator with what follows it."}, out.gpu.fused_norm);
 }
 
 }  // namespace
@@ -222,7 +223,7 @@ RunConfig read_run(ObjectReader reader) {
     read_choice(reader, {"device", "The device that trains; auto: a GPU where there is one."}, out.device,
                 {"auto", "cpu", "cuda"});
     read_word_or(reader, {"threads", "Threads of LibTorch on each trainer; auto: 1."}, {"auto", "an integer", "auto"},
-                 out.threads, up_to(1024, at_least(1)));
+                 out.cpu.threads, up_to(1024, at_least(1)));
     constexpr std::array<Name<SchedulerPlacement>, 2> schedulers{
         {{"dedicated", SchedulerPlacement::dedicated}, {"shared", SchedulerPlacement::shared}}};
     constexpr std::array<Name<KeepBest>, 2> kept{{{"run", KeepBest::run}, {"trial", KeepBest::trial}}};
@@ -232,8 +233,9 @@ RunConfig read_run(ObjectReader reader) {
     read_bytes(reader,
                {"state_memory",
                 "Memory of waiting states on a trainer; auto: its part of a third of the free memory of the host."},
-               out.state_memory);
-    reader.read({"spill", "A directory for states that do not fit into memory; empty: in the run directory."}, out.spill);
+               out.states.memory);
+    reader.read({"spill", "A directory for states that do not fit into memory; empty: in the run directory."},
+                out.states.spill);
     read_name(reader, {"keep_best", "Which best models are kept: one of the run, or one of every trial."}, kept,
               out.keep_best);
     reader.read({"exact", "The same bits for any number of trainers."}, out.exact);

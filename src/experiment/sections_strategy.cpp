@@ -55,18 +55,18 @@ void read_group_keys(ObjectReader& reader, StrategyKeys const& own, StrategyConf
         read_name(reader,
                   {"collectives",
                    "How GPUs add up: through host memory (mpi), or from GPU to GPU (nccl); auto: nccl wherever it can be."},
-                  collectives, out.collectives);
+                  collectives, out.reduce.collectives);
     if (own.include("algorithm"))
         read_name(reader,
                   {"algorithm",
                    "ring is the algorithm of Horovod and NCCL; the bits of deterministic do not depend on buckets."},
-                  algorithms, out.algorithm);
+                  algorithms, out.reduce.algorithm);
     if (own.include("first_bucket_mb"))
         reader.read({"first_bucket_mb",
                      "Size of the first bucket of gradients (2^20 bytes), small so that communication starts early."},
-                    out.first_bucket_mb, above(0));
+                    out.reduce.first_bucket_mb, above(0));
     if (own.include("bucket_mb"))
-        reader.read({"bucket_mb", "Size of the other buckets of gradients (2^20 bytes)."}, out.bucket_mb, above(0));
+        reader.read({"bucket_mb", "Size of the other buckets of gradients (2^20 bytes)."}, out.reduce.bucket_mb, above(0));
 }
 
 // Before the keys that mean something in a group only.
@@ -102,23 +102,24 @@ void read_server_keys(ObjectReader& reader, StrategyKeys const& own, StrategyCon
     if (own.include("mode"))
         mode = read_name(reader,
                          {"mode", "When servers update: all workers, each worker, bounded staleness, or the first workers."},
-                         modes, out.mode);
+                         modes, out.server.mode);
     if (own.include("servers"))
         reader.read({"servers",
                      "The number of servers; without the key: one on every trainer (colocated), one in all (dedicated)."},
-                    out.servers, at_least(1));
+                    out.server.count, at_least(1));
     if (own.include("placement"))
-        read_name(reader, {"placement", "dedicated: the last trainers serve and own no shards."}, placements, out.placement);
+        read_name(reader, {"placement", "dedicated: the last trainers serve and own no shards."}, placements,
+                  out.server.placement);
     if (own.include("part_mb"))
-        reader.read({"part_mb", "No part of the parameters is larger (2^20 bytes)."}, out.part_mb, above(0));
+        reader.read({"part_mb", "No part of the parameters is larger (2^20 bytes)."}, out.server.part_mb, above(0));
     OwnKeys const of_mode(reader, mode, "mode");
     if (own.include("staleness") && of_mode.include("staleness", {"ssp"}))
-        reader.read({"staleness", "A worker is never more than so many steps ahead of the slowest."}, out.staleness,
+        reader.read({"staleness", "A worker is never more than so many steps ahead of the slowest."}, out.server.staleness,
                     at_least(0));
     if (own.include("aggregate") && of_mode.include("aggregate", {"backup"}))
         reader.read({"aggregate",
                      "A step is complete with the gradients of the first so many workers; without the key: all but one."},
-                    out.aggregate, at_least(1));
+                    out.server.aggregate, at_least(1));
 }
 
 void read_averaging_keys(ObjectReader& reader, StrategyKeys const& own, StrategyConfig& out) {
@@ -127,21 +128,23 @@ void read_averaging_keys(ObjectReader& reader, StrategyKeys const& own, Strategy
     constexpr std::array<Name<AverageVia>, 2> ways{{{"allreduce", AverageVia::allreduce}, {"master", AverageVia::master}}};
     if (own.include("every"))
         read_word_or(reader, {"every", "Steps between two means; epoch: one mean at the end of each epoch."},
-                     {"epoch", "a number of steps", "epoch"}, out.every, at_least(1));
+                     {"epoch", "a number of steps", "epoch"}, out.averaging.every, at_least(1));
     if (own.include("momentum"))
         read_name(reader,
                   {"momentum", "The optimizer's slots at a mean: kept by each trainer, averaged too, or reset to zero."},
-                  policies, out.momentum);
+                  policies, out.averaging.momentum);
     if (own.include("via"))
-        read_name(reader, {"via", "master: all trainers send to the first one, which sends the mean back."}, ways, out.via);
+        read_name(reader, {"via", "master: all trainers send to the first one, which sends the mean back."}, ways,
+                  out.averaging.via);
     if (!own.include("outer") || (!reader.has("outer") && !reader.watched())) return;
     auto outer =
         reader.child({"outer", "An optimizer on the mean of the trainers' changes; without it, the mean itself is taken."});
-    out.outer.emplace();
-    outer.read({"lr", "The learning rate of the outer optimizer."}, out.outer->lr, above(0));
-    outer.read({"momentum", "The momentum of the outer optimizer."}, out.outer->momentum, at_least_zero_below_one());
-    outer.read({"nesterov", "Nesterov's form of the momentum; needs momentum > 0."}, out.outer->nesterov);
-    if (out.outer->nesterov && out.outer->momentum <= 0)
+    out.averaging.outer.emplace();
+    outer.read({"lr", "The learning rate of the outer optimizer."}, out.averaging.outer->lr, above(0));
+    outer.read({"momentum", "The momentum of the outer optimizer."}, out.averaging.outer->momentum,
+               at_least_zero_below_one());
+    outer.read({"nesterov", "Nesterov's form of the momentum; needs momentum > 0."}, out.averaging.outer->nesterov);
+    if (out.averaging.outer->nesterov && out.averaging.outer->momentum <= 0)
         outer.problem("nesterov", "needs momentum > 0 (got 0); set momentum, or leave nesterov out");
     outer.finish();
 }

@@ -126,15 +126,16 @@ void read_loss(ObjectReader& reader, TrainConfig& out) {
                       "loss");
     auto const include = [&](std::string_view key) { return own.include(key, losses_with(key)); };
     if (include("label_smoothing"))
-        reader.read({"label_smoothing", "The share of the target that is spread over all classes."}, out.label_smoothing,
-                    at_least_zero_below_one());
+        reader.read({"label_smoothing", "The share of the target that is spread over all classes."},
+                    out.of_loss.label_smoothing, at_least_zero_below_one());
     if (include("huber_delta"))
-        reader.read({"huber_delta", "Errors above this count linearly; in deviations of the targets."}, out.huber_delta,
-                    above(0));
+        reader.read({"huber_delta", "Errors above this count linearly; in deviations of the targets."},
+                    out.of_loss.huber_delta, above(0));
     if (include("quantile"))
-        reader.read({"quantile", "The share of targets that lie below a prediction."}, out.quantile, between_zero_and_one());
+        reader.read({"quantile", "The share of targets that lie below a prediction."}, out.of_loss.quantile,
+                    between_zero_and_one());
     if (!include("class_weights")) return;
-    auto& weights = out.class_weights;
+    auto& weights = out.of_loss.class_weights;
     read_numbers(reader,
                  {"class_weights",
                   "cross_entropy: a weight for each class; bce_with_logits: a weight of the positives of each label."},
@@ -166,8 +167,8 @@ TrainConfig read_train(ObjectReader reader) {
     if (precision == "bf16") out.precision = Precision::bf16;
     reader.read({"channels_last", "Convolutional networks compute on NHWC images; false: NCHW, PyTorch's default."},
                 out.channels_last);
-    reader.read({"clip_norm", "The gradient is scaled down to this norm before the update."}, out.clip_norm, above(0));
-    reader.read({"clip_value", "Each number of the gradient is cut off at this value before the update."}, out.clip_value,
+    reader.read({"clip_norm", "The gradient is scaled down to this norm before the update."}, out.clip.norm, above(0));
+    reader.read({"clip_value", "Each number of the gradient is cut off at this value before the update."}, out.clip.value,
                 above(0));
     reader.read({"accumulate", "The mean gradient of so many batches makes one update."}, out.accumulate, at_least(1));
     reader.read({"ema", "Validation and best/ use weights averaged with this decay; 0: off."}, out.ema,

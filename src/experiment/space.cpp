@@ -147,10 +147,10 @@ Space read_space(Experiment const& experiment, Problems& problems) {
         return out;
     }
     sort_parameters(out, problems);
-    read_forbid(experiment.search.forbid, out, problems);
+    read_forbid(experiment.search.proposals.forbid, out, problems);
     fit_conditions(out, problems);
     if (problems.entries().size() > before) return out;
-    auto const& starts = experiment.search.start_with;
+    auto const& starts = experiment.search.proposals.start_with;
     for (std::size_t i = 0; starts.is_array() && i < starts.array().size(); ++i)
         read_start(starts.array()[i], fmt::format("/search/start_with/{}", i), out, problems);
     return out;

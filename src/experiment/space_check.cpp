@@ -137,7 +137,7 @@ void check_counts(Experiment const& experiment, Space const& space, Problems& pr
 
 // What is listed is tried as it is listed: its values need not go with each other.
 void check_configurations(Experiment const& experiment, Problems& problems) {
-    auto const& list = experiment.search.configurations.array();
+    auto const& list = experiment.search.proposals.configurations.array();
     auto const assignments = listed_configurations(experiment);
     std::set<std::string> said;  // what is wrong with the document itself has been said
     for (auto const& entry : problems.entries()) said.insert(entry.path + entry.problem);

@@ -25,6 +25,33 @@ struct OuterOptimizer {  // on the mean of the workers' changes (DiLoCo: Nestero
     bool nesterov = false;
 };
 
+// How several trainers add up: gradients of allreduce, and the means of model_averaging.
+struct SumConfig {
+    // ring is the algorithm of Horovod and NCCL; deterministic has bits that do not depend on buckets.
+    ReduceAlgorithm algorithm = ReduceAlgorithm::ring;
+    // 2^20 bytes, as in PyTorch: the first bucket is small, so that communication starts early.
+    double first_bucket_mb = 1, bucket_mb = 25;
+    // Of GPUs. mpi: through host memory; nccl: from GPU to GPU, an error where that cannot be; "auto": nccl wherever it can
+    // be (strategy/together/collectives.hpp has the rules; run.deterministic must be false).
+    Collectives collectives = Collectives::automatic;
+};
+
+struct ServerConfig {
+    ServerMode mode = ServerMode::sync;
+    int count = 0;                                           // 0: one on every trainer (colocated), one in all (dedicated)
+    ServerPlacement placement = ServerPlacement::colocated;  // dedicated: the last trainers serve and own no shards
+    int staleness = 3;  // ssp: a worker is never more than this many steps ahead of the slowest
+    int aggregate = 0;  // backup: a step is complete with the gradients of this many workers, the first ones; 0: all but one
+    double part_mb = 4;  // no part is larger (2^20 bytes); eight a server or more, unless they would be under 256 KB
+};
+
+struct AveragingConfig {
+    std::int64_t every = 0;                   // steps between means; 0: "epoch"
+    SlotPolicy momentum = SlotPolicy::local;  // of the optimizer's slots at a mean: kept by each, averaged too, or zeroed
+    AverageVia via = AverageVia::allreduce;   // master: all send to the first trainer, which sends the mean back (SparkNet)
+    std::optional<OuterOptimizer> outer;      // none: the mean itself
+};
+
 struct StrategyConfig {
     std::string name = "mop";
     std::string policy = "planned";  // mop: planned, or for comparison lrtf, random, ring (docs/strategies.md)
@@ -51,33 +78,11 @@ struct StrategyConfig {
     NormStatistics batch_norm =
         NormStatistics::local;  // allreduce: statistics of the own batch, or of all trainers' batches
 
-    // allreduce, and the means of model_averaging. ring is the algorithm of Horovod and NCCL; deterministic has bits that do
-    // not depend on buckets. Buckets: first_bucket_mb once, so that communication starts early, then bucket_mb (2^20 bytes),
-    // as in PyTorch.
-    ReduceAlgorithm algorithm = ReduceAlgorithm::ring;
-    double first_bucket_mb = 1, bucket_mb = 25;
-
-    // allreduce, and the means of model_averaging: how GPUs add up. mpi: through host memory; nccl: from GPU to GPU, an
-    // error where that cannot be; "auto": nccl wherever it can be (strategy/together/collectives.hpp has the rules;
-    // run.deterministic must be false).
-    Collectives collectives = Collectives::automatic;
-
-    // parameter_server
-    ServerMode mode = ServerMode::sync;
-    int servers = 0;                                         // 0: one on every trainer (colocated), one in all (dedicated)
-    ServerPlacement placement = ServerPlacement::colocated;  // dedicated: the last trainers serve and own no shards
-    int staleness = 3;   // ssp: a worker is never more than this many steps ahead of the slowest
-    int aggregate = 0;   // backup: a step is complete with the gradients of the first so many workers; 0: all but one
-    double part_mb = 4;  // no part is larger (2^20 bytes); eight a server or more, unless they would be under 256 KB
-
-    // model_averaging
-    std::int64_t every = 0;                   // steps between means; 0: "epoch"
-    SlotPolicy momentum = SlotPolicy::local;  // of the optimizer's slots at a mean: kept by each, averaged too, or zeroed
-    AverageVia via = AverageVia::allreduce;   // master: all send to the first trainer, which sends the mean back (SparkNet)
-    std::optional<OuterOptimizer> outer;      // none: the mean itself
-
-    // task_parallel
-    TaskData data = TaskData::replicated;  // every trainer fetches all shards once, or rows as they are needed
+    SumConfig reduce;           // allreduce, and the means of model_averaging
+    ServerConfig server;        // parameter_server
+    AveragingConfig averaging;  // model_averaging
+    TaskData data =
+        TaskData::replicated;  // task_parallel: every trainer fetches all shards once, or rows as they are needed
 };
 
 // Whether a trial's bits need the trainers of the run: then it cannot be trained alone.

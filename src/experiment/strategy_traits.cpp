@@ -138,7 +138,7 @@ std::vector<std::string> strategies_with(std::string_view key) {
 }
 
 bool has_best_state_in_parts(StrategyConfig const& config) {
-    return has_setting(config.name, "momentum") && config.momentum == SlotPolicy::local;
+    return has_setting(config.name, "momentum") && config.averaging.momentum == SlotPolicy::local;
 }
 
 bool trains_together(StrategyConfig const& config) {
@@ -146,7 +146,7 @@ bool trains_together(StrategyConfig const& config) {
 }
 
 bool has_server_log(StrategyConfig const& config) {
-    return has_setting(config.name, "mode") && config.mode != ServerMode::sync;
+    return has_setting(config.name, "mode") && config.server.mode != ServerMode::sync;
 }
 
 }  // namespace hopscotch

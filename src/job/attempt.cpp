@@ -46,7 +46,7 @@ Attempt::Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& opti
     : prepared_(prepared),
       moves_(of_job.moves),
       recorder_(run_directory(prepared, options, facts), facts, prepared.inputs.experiment),
-      pump_(courier, facts.hosts, prepared.inputs.experiment.run.stall_s,
+      pump_(courier, facts.fleet.hosts, prepared.inputs.experiment.run.limits.stall_s,
             strategy_named(prepared.inputs.experiment.strategy.name)
                 .make_dispatcher({courier, prepared.inputs.experiment, prepared.owners_of_files()})),
       catch_up_(catch_up_of(prepared)),
@@ -101,7 +101,7 @@ void Attempt::hear(double timeout_s) {
 
 Pump::Answers Attempt::pause() {
     end_with(SignalCame{});
-    auto answers = pump_.pause(*this, prepared_.inputs.experiment.run.grace_s);
+    auto answers = pump_.pause(*this, prepared_.inputs.experiment.run.limits.grace_s);
     if (!answers.setback) prepared_.director->interrupt();
     return answers;
 }
@@ -120,10 +120,10 @@ void Attempt::bury(LostTrainer const& lost) {
 }
 
 std::optional<Setback> Attempt::leave_off() {
-    auto answers = pump_.pause(*this, prepared_.inputs.experiment.run.stall_s);
+    auto answers = pump_.pause(*this, prepared_.inputs.experiment.run.limits.stall_s);
     if (!answers.all && !answers.setback)
         throw CommError(fmt::format("the trainers did not stop within {:.0f} s; run.stall_s sets this limit",
-                                    prepared_.inputs.experiment.run.stall_s));
+                                    prepared_.inputs.experiment.run.limits.stall_s));
     return answers.setback;
 }
 

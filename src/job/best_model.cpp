@@ -24,14 +24,14 @@ Json model_document(PreparedRun const& prepared, Assignment const& assignment) {
                              {"task", std::string(name_of(prepared.inputs.manifest.task))},
                              {"class_names", prepared.inputs.manifest.class_names},
                              {"categories", prepared.inputs.manifest.categories},
-                             {"mean", prepared.inputs.manifest.mean},
-                             {"stddev", prepared.inputs.manifest.stddev}});
+                             {"mean", prepared.inputs.manifest.features.mean},
+                             {"stddev", prepared.inputs.manifest.features.stddev}});
     out["shape"] = Json(prepared.inputs.manifest.shape);
-    if (!prepared.inputs.manifest.feature_offset.empty()) out["feature_offset"] = prepared.inputs.manifest.feature_offset;
-    if (!prepared.inputs.manifest.target_mean.empty()) out["target_mean"] = prepared.inputs.manifest.target_mean;
-    if (!prepared.inputs.manifest.target_stddev.empty()) out["target_stddev"] = prepared.inputs.manifest.target_stddev;
+    if (!prepared.inputs.manifest.features.offset.empty()) out["feature_offset"] = prepared.inputs.manifest.features.offset;
+    if (!prepared.inputs.manifest.targets.mean.empty()) out["target_mean"] = prepared.inputs.manifest.targets.mean;
+    if (!prepared.inputs.manifest.targets.stddev.empty()) out["target_stddev"] = prepared.inputs.manifest.targets.stddev;
     // What the features are called, so that predict can tell another table apart; and how new rows become features.
-    auto import = prepared.inputs.manifest.provenance;
+    auto import = prepared.inputs.manifest.origin.provenance;
     if (auto const* names = import.find("features")) out["column_features"] = *names;
     if (import.is_object()) std::erase_if(import.object(), [](auto const& member) { return member.key == "features"; });
     out["import"] = std::move(import);

@@ -26,7 +26,7 @@ namespace hopscotch {
 namespace {
 
 LapId best_of(TrialSummary const& trial) { return {trial.id, trial.tally.best->epoch}; }
-TrialSummary const& best_trial(Summary const& summary) { return summary.trials[summary.best_trial->index()]; }
+TrialSummary const& best_trial(Summary const& summary) { return summary.trials[summary.result.best_trial->index()]; }
 
 }  // namespace
 
@@ -55,12 +55,12 @@ std::optional<std::pair<Lap, TrainerId>> BestStates::best_lap(Summary const& sum
         lap.from_hash = file->state_hash;
         return std::pair(lap, prepared_.owners_of_files().of(ShardId(0)));
     }
-    if (prepared_.inputs.experiment.search.copies() > 1 || !homes_.contains(best.trial)) return std::nullopt;
+    if (prepared_.inputs.experiment.search.copies.count() > 1 || !homes_.contains(best.trial)) return std::nullopt;
     return std::pair(lap, homes_.at(best.trial));
 }
 
 std::optional<Metrics> BestStates::test(Summary const& summary) {
-    if (!summary.best_trial || waiting_.stops() || prepared_.inputs.manifest.test.empty()) return std::nullopt;
+    if (!summary.result.best_trial || waiting_.stops() || prepared_.inputs.manifest.test.empty()) return std::nullopt;
     auto const best = best_of(best_trial(summary));
     if (is_kept(best)) return test_from_json(prepared_.inputs.earlier->facts.test);
     auto const lap = best_lap(summary);
@@ -81,8 +81,8 @@ std::optional<Metrics> BestStates::test(Summary const& summary) {
 Json BestStates::analyse(Summary const& summary) {
     auto const& manifest = prepared_.inputs.manifest;
     bool const nothing_to_learn = manifest.valid.empty() || manifest.task == Task::language || prepared_.inputs.synthetic ||
-                                  prepared_.inputs.experiment.search.folds > 1;
-    if (!summary.best_trial || waiting_.stops() || nothing_to_learn) return {};
+                                  prepared_.inputs.experiment.search.copies.folds > 1;
+    if (!summary.result.best_trial || waiting_.stops() || nothing_to_learn) return {};
     auto const id = best_of(best_trial(summary));
     if (is_kept(id) && !prepared_.inputs.earlier->kept.errors.is_null()) return prepared_.inputs.earlier->kept.errors;
     auto const lap = is_kept(id) ? std::nullopt : best_lap(summary);
@@ -102,7 +102,7 @@ Json BestStates::analyse(Summary const& summary) {
 
 // The state comes from the trainer that validated that epoch, or from the file of an earlier job.
 void BestStates::write(Summary const& summary, std::optional<Metrics> const& test) {
-    if (!summary.best_trial || waiting_.stops()) return;
+    if (!summary.result.best_trial || waiting_.stops()) return;
     recorder_.stop_if_replaced();
     fault_point("end.best");
     auto const& best = best_trial(summary);
@@ -117,7 +117,7 @@ void BestStates::write(Summary const& summary, std::optional<Metrics> const& tes
 }
 
 void BestStates::write_each(Summary const& summary) {
-    auto const until_s = monotonic_s() + prepared_.inputs.experiment.run.deadline_s;
+    auto const until_s = monotonic_s() + prepared_.inputs.experiment.run.limits.deadline_s;
     for (auto const& each : summary.trials) {
         if (!each.tally.best) continue;
         if (prepared_.inputs.earlier && prepared_.inputs.earlier->kept.of_trials.contains(best_of(each))) continue;
@@ -139,19 +139,19 @@ void BestStates::write_each(Summary const& summary) {
 // The file of the best state, if an earlier job saved it, or if the trial has copies: trainers cannot know which state of a
 // group will be the best.
 SavedState const* BestStates::file_of_best(LapId best) {
-    if (prepared_.inputs.experiment.search.copies() > 1)
-        return await_file_after(best, monotonic_s() + prepared_.inputs.experiment.run.deadline_s);
+    if (prepared_.inputs.experiment.search.copies.count() > 1)
+        return await_file_after(best, monotonic_s() + prepared_.inputs.experiment.run.limits.deadline_s);
     return catch_up_ != nullptr && !here_.contains(best) ? catch_up_->file_after(best.trial, best.epoch) : nullptr;
 }
 
 Buffer BestStates::state_of(LapId best) {
     if (auto const* saved = file_of_best(best)) return state_in(*saved);
-    if (prepared_.inputs.experiment.search.copies() > 1 || !homes_.contains(best.trial)) return {};
+    if (prepared_.inputs.experiment.search.copies.count() > 1 || !homes_.contains(best.trial)) return {};
     return fetch(best, homes_.at(best.trial));
 }
 
 Buffer BestStates::fetch(LapId best, TrainerId home) {
-    auto const deadline_s = prepared_.inputs.experiment.run.deadline_s;
+    auto const deadline_s = prepared_.inputs.experiment.run.limits.deadline_s;
     auto const until_s = monotonic_s() + deadline_s;
     pump_.dispatcher().fetch_best(best, home);
     while (!fetched_ && !waiting_.stops()) {

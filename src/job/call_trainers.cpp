@@ -22,7 +22,7 @@ namespace {
 RollCall hear(PreparedRun const& prepared, Courier& courier, int incarnation) {
     auto const& run = prepared.inputs.experiment.run;
     CheckpointTarget const target{std::filesystem::absolute(run.dir), prepared.inputs.run_id, incarnation,
-                                  run.checkpoint_every_s, run.checkpoint_mbps};
+                                  run.checkpoints.every_s, run.checkpoints.mbps};
     Welcome welcome{prepared.inputs.experiment.document.dump(), prepared.inputs.experiment.strategy.name,
                     prepared.owners_of_files(), prepared.plan.state_bytes, target};
     for (auto const& [path, hash] : prepared.inputs.files) welcome.files.push_back({path, hash});

@@ -92,7 +92,7 @@ std::vector<Lap> CatchUp::laps_from_starts(Heard heard, Recorder& recorder) {
         if (start == starts_.end() || lap.epoch < start->second.epoch || lap.epoch > start->second.last) continue;
         place(lap);
         recorder.shelf().sent(lap);
-        lap.attempt = earlier_.journal.incarnation + 1;
+        lap.attempt = earlier_.journal.jobs.count + 1;
         if (auto const before = heard.known.find({lap.trial, lap.epoch}); before != heard.known.end())
             again_.insert(*before);
         if (again_.contains({lap.trial, lap.epoch})) lap.repeats = recorded_shards(lap.id());
@@ -152,7 +152,7 @@ void CatchUp::place(Lap& lap) const {
 // Of a trial that has all its laps. When the run finished, the best states went to best/; those of other trials were not
 // needed then, and cannot become the best.
 bool CatchUp::needs_best(LapId best, Recorder const& recorder) const {
-    if (best.trial.index() >= earlier_.journal.finished_trials) return true;
+    if (best.trial.index() >= earlier_.journal.end.trials) return true;
     bool const of_run = recorder.tally().best_trial() == best.trial && earlier_.kept.of_run != best;
     bool const of_trial = experiment_.run.keep_best == KeepBest::trial && !earlier_.kept.of_trials.contains(best);
     return of_run || of_trial;
@@ -204,7 +204,7 @@ bool CatchUp::waits_for(TrialId trial) const {
 void CatchUp::confirm(LapRecord const& record) {
     auto const known = again_.find({record.trial, record.epoch});
     bool const has_bits =
-        strategy_traits(experiment_.strategy.name).bits == Bits::any_trainers && !earlier_.facts.approximate;
+        strategy_traits(experiment_.strategy.name).bits == Bits::any_trainers && !earlier_.facts.bits.approximate;
     bool const same_bits = !has_bits || record.state.hash == known->second;
     if (record.outcome != Outcome::finished || !same_bits)
         throw Error(fmt::format(

@@ -36,7 +36,7 @@ void complain_of(Experiment const& experiment, std::string const& key, std::stri
 // Why no trial can have this metric, whatever it learns; "": it can, or an older import has not counted. Of two classes,
 // both must be there; of labels, one that is true in some rows and false in others.
 std::string not_measurable(Manifest const& manifest, std::string_view metric) {
-    auto const& counts = manifest.valid_counts;
+    auto const& counts = manifest.class_rows.valid;
     bool const auc = metric == k_val_auc, f1 = metric == k_val_f1;
     if (counts.empty() || (!auc && !f1)) return "";
     if (manifest.task == Task::multilabel) {
@@ -56,7 +56,7 @@ std::string not_measurable(Manifest const& manifest, std::string_view metric) {
 void check_metric(Experiment const& experiment, Manifest const& manifest, std::string const& key, std::string const& name,
                   Problems& problems) {
     auto const complain = [&](std::string const& problem) { complain_of(experiment, key, problem, problems); };
-    if (manifest.valid.empty() && experiment.search.folds == 1 &&
+    if (manifest.valid.empty() && experiment.search.copies.folds == 1 &&
         !(is_metric(name) && !metric_traits(name).is_of_validation()))
         complain(fmt::format(
             "{} needs validation shards (the dataset has none); import with --valid 0.2, or use \"train_loss\"", name));
@@ -70,7 +70,7 @@ void check_metric(Experiment const& experiment, Manifest const& manifest, std::s
     if (traits.fits == MetricTraits::Fits::two_classes_or_labels && many_classes)
         complain(fmt::format("{} needs two classes or a multilabel dataset (this one has {} {}); {}", name, manifest.outputs,
                              tokens ? "tokens" : "classes", tokens ? "use \"val_perplexity\"" : "use \"val_f1\""));
-    if (auto const problem = not_measurable(manifest, name); experiment.search.folds == 1 && !problem.empty())
+    if (auto const problem = not_measurable(manifest, name); experiment.search.copies.folds == 1 && !problem.empty())
         complain(fmt::format("{} cannot be computed ({}); import with --stratify or a larger --valid, or use another metric",
                              name, problem));
     if (traits.fits == MetricTraits::Fits::no_tokens && tokens)
@@ -82,7 +82,7 @@ void check_metric(Experiment const& experiment, Manifest const& manifest, std::s
 void check_own_metrics(Experiment& experiment, Manifest const& manifest, Problems& problems) {
     std::vector<std::pair<std::string, std::string>> asked;  // key of search, name
     if (auto const& name = experiment.search.metric; !is_metric(name)) asked.emplace_back("metric", name);
-    for (auto const& name : experiment.search.pareto)
+    for (auto const& name : experiment.search.pareto.names)
         if (may_be_own_metric(name)) asked.emplace_back("pareto", name);
     if (asked.empty()) return;
     auto const model = first_model(experiment);
@@ -103,13 +103,13 @@ void check_own_metrics(Experiment& experiment, Manifest const& manifest, Problem
         else if (key == "metric")
             default_mode(experiment, found->mode);
         else
-            experiment.search.own_modes[name] = found->mode;
+            experiment.search.pareto.own_modes[name] = found->mode;
     }
 }
 
 void check_metrics(Experiment const& experiment, Manifest const& manifest, Problems& problems) {
     check_metric(experiment, manifest, "metric", experiment.search.metric, problems);
-    for (auto const& name : experiment.search.pareto)
+    for (auto const& name : experiment.search.pareto.names)
         if (is_metric(name) || may_be_own_metric(name)) check_metric(experiment, manifest, "pareto", name, problems);
 }
 

@@ -60,7 +60,7 @@ std::vector<std::string> refused_changes(EarlierJobs& earlier, Experiment const&
                                   : "";
         earlier.extends |= trials && why.empty();
         if (!trials || !why.empty()) out.push_back(text_of(change, why));
-        if (trials && why.empty()) earlier.facts.extended.push_back(change.before.integer());
+        if (trials && why.empty()) earlier.facts.plan.extended.push_back(change.before.integer());
     }
     return out;
 }

@@ -50,7 +50,7 @@ void HeldLaps::keep_end(LapId const& lap) {
 
 std::optional<std::string> HeldLaps::overdue(double now_s) const {
     for (auto const& [trial, held] : held_) {
-        if (!held.since_s || now_s < *held.since_s + prepared_.inputs.experiment.run.deadline_s) continue;
+        if (!held.since_s || now_s < *held.since_s + prepared_.inputs.experiment.run.limits.deadline_s) continue;
         auto const& source = *held.laps.front().clone_of;
         if (shelf_.at_risk(source.trial)) continue;  // it is being tried again
         return fmt::format(

@@ -75,7 +75,7 @@ KeptBest read_kept_best(std::filesystem::path const& run_dir, Journal const& jou
         out.test = kept->test;
         out.errors = errors_of(kept->lap, run_dir / "best" / "validation.json");
     }
-    for (std::size_t trial = 0; trial < journal.finished_trials; ++trial)
+    for (std::size_t trial = 0; trial < journal.end.trials; ++trial)
         if (auto const kept = kept_in(run_dir / "best" / fmt::format("trial-{}", trial), journal))
             out.of_trials.insert(kept->lap);
     return out;

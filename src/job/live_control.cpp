@@ -135,7 +135,7 @@ Answer LiveControl::clone(TrialView const& trial, Assignment const& changes) {
     if (strategy_traits(strategy).state_in_parts)
         return {false, fmt::format("{} keeps states in parts on several trainers; they cannot be cloned", strategy)};
     if (finishing()) return {false, "the run is finishing; no trial starts"};
-    if (prepared_.inputs.experiment.search.copies() > 1)
+    if (prepared_.inputs.experiment.search.copies.count() > 1)
         return {false,
                 "a clone would belong to no configuration (search.repeats or search.folds is set); start a separate run"};
     auto const assignment = changed(prepared_.inputs.experiment, trial.assignment, changes);
@@ -196,7 +196,7 @@ std::vector<Order> LiveControl::orders_with(LapRecord const& record) {
 
 void LiveControl::check_hours(LapRecord const& record) {
     auto const& budget = prepared_.inputs.experiment.search.budget;
-    auto const before_s = prepared_.inputs.earlier ? prepared_.inputs.earlier->journal.seconds : 0;
+    auto const before_s = prepared_.inputs.earlier ? prepared_.inputs.earlier->journal.jobs.seconds : 0;
     if (budget.hours && !finishing() && before_s + monotonic_s() - started_s_ >= *budget.hours * 3600)
         give({Order::Kind::finish, {}, -1, {}, fmt::format("budget.hours {} are used up", *budget.hours)});
     auto const spent_s = recorder_.seconds_of(record.trial) + seconds_of(record);

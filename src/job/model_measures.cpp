@@ -24,7 +24,7 @@ Measures measured(Experiment const& experiment, Manifest const& manifest, Assign
     if (problems.empty()) check_model(config, schema, problems);
     Measures out;
     if (!problems.empty()) return out;
-    Workspace workspace("cpu", experiment.run.threads);  // threads: of the whole process
+    Workspace workspace("cpu", experiment.run.cpu.threads);  // threads: of the whole process
     auto const model = make_trial_model(config, manifest, workspace);
     for (auto const& tensor : model.state->layout().tensors)
         if (tensor.block == Block::parameter) out.parameters += static_cast<double>(tensor.bytes / sizeof(float));

@@ -31,12 +31,12 @@ std::vector<std::string> environment_for(RunConfig const& run, Summary const& su
     for (auto const* const* each = ::environ; *each != nullptr; ++each)
         if (!left_out(*each)) out.emplace_back(*each);
     std::string trial, value;
-    if (summary.best_trial) {
-        trial = std::to_string(summary.best_trial->value);
-        auto const of_best = [&](TrialSummary const& each) { return each.id == *summary.best_trial; };
+    if (summary.result.best_trial) {
+        trial = std::to_string(summary.result.best_trial->value);
+        auto const of_best = [&](TrialSummary const& each) { return each.id == *summary.result.best_trial; };
         auto const best = std::ranges::find_if(summary.trials, of_best);
         if (best != summary.trials.end() && best->tally.best)
-            value = fmt::format("{}", metric_value(*best->tally.best, summary.metric));
+            value = fmt::format("{}", metric_value(*best->tally.best, summary.result.metric));
     }
     out.push_back("HOPSCOTCH_RUN_DIR=" + std::filesystem::absolute(run.dir).string());
     out.push_back(fmt::format("HOPSCOTCH_STATUS={}", name_of(summary.status)));
@@ -51,8 +51,8 @@ void run_on_end(RunConfig const& run, Summary const& summary) {
     if (run.on_end.empty()) return;
     std::fflush(nullptr);  // what the job has printed stands before what the command prints
     int const before = signal_caught();
-    auto const problem =
-        run_child({run.on_end, environment_for(run, summary), run.on_end_s}, [before] { return signal_caught() != before; });
+    auto const problem = run_child({run.on_end, environment_for(run, summary), run.limits.on_end_s},
+                                   [before] { return signal_caught() != before; });
     if (!problem.empty())
         log_warning(
             fmt::format("run.on_end: {}: {} (the run itself is {})", run.on_end.front(), problem, name_of(summary.status)));

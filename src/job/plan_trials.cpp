@@ -26,7 +26,8 @@ namespace {
 std::int64_t alive_before(PreparedRun const& prepared) {
     if (!prepared.inputs.earlier) return 0;
     auto const& earlier = *prepared.inputs.earlier;
-    return earlier.facts.in_flight > 0 ? earlier.facts.in_flight : static_cast<std::int64_t>(earlier.journal.most_alive);
+    return earlier.facts.plan.in_flight > 0 ? earlier.facts.plan.in_flight
+                                            : static_cast<std::int64_t>(earlier.journal.most_alive);
 }
 
 // As many as have room for their states in memory, and for their checkpoints in half of what the disk has free. The
@@ -34,8 +35,8 @@ std::int64_t alive_before(PreparedRun const& prepared) {
 std::int64_t trials_with_room(PreparedRun const& prepared) {
     auto const bytes = std::max<std::uint64_t>(1, prepared.plan.state_bytes);
     auto const holders = static_cast<std::uint64_t>(prepared.holders());
-    auto const memory = holders * state_memory(prepared.inputs.experiment.run.state_memory, prepared.fleet.trainers);
-    auto const kept = static_cast<std::uint64_t>(prepared.inputs.experiment.run.checkpoint_keep);
+    auto const memory = holders * state_memory(prepared.inputs.experiment.run.states.memory, prepared.fleet.trainers);
+    auto const kept = static_cast<std::uint64_t>(prepared.inputs.experiment.run.checkpoints.keep);
     auto const disk = free_space(prepared) / 2 / kept;
     return static_cast<std::int64_t>(std::min(memory / bytes, disk / bytes));
 }
@@ -137,7 +138,7 @@ TrialsPlan plan_known_trials(PreparedRun& prepared, std::vector<TrialView> const
 }  // namespace
 
 void plan_trials(PreparedRun& prepared, DirectorOptions& options) {
-    prepared.plan.routes = prepared.inputs.earlier                ? prepared.inputs.earlier->facts.routes
+    prepared.plan.routes = prepared.inputs.earlier                ? prepared.inputs.earlier->facts.plan.routes
                            : balances(prepared.inputs.experiment) ? k_blind_routes
                                                                   : RoutePlan{};
     // Decisions must not depend on the trainers.
@@ -152,14 +153,14 @@ void plan_trials(PreparedRun& prepared, DirectorOptions& options) {
 
 std::int64_t trials_at_once(PreparedRun const& prepared) {
     auto const& search = prepared.inputs.experiment.search;
-    if (!prepared.plan.decides || !search.deterministic) return prepared.plan.in_flight;
+    if (!prepared.plan.decides || !search.decide.deterministic) return prepared.plan.in_flight;
     auto const awaited =
-        static_cast<std::int64_t>(std::ceil(search.lookahead * static_cast<double>(prepared.plan.in_flight)));
+        static_cast<std::int64_t>(std::ceil(search.decide.lookahead * static_cast<double>(prepared.plan.in_flight)));
     return std::min<std::int64_t>(prepared.plan.search.trials, prepared.plan.in_flight + awaited);
 }
 
 std::vector<TrialCost> costs_of(PreparedRun const& prepared, std::vector<TrialView> const& trials) {
-    bool const folds = prepared.inputs.experiment.search.folds > 1;  // then the shards held out validate
+    bool const folds = prepared.inputs.experiment.search.copies.folds > 1;  // then the shards held out validate
     double const rows = folds ? 0 : static_cast<double>(prepared.inputs.manifest.rows(Split::valid));
     double const units = rows * prepared.shard_files() / static_cast<double>(prepared.inputs.schema.train_rows);
     std::vector<TrialCost> out;

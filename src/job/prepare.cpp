@@ -146,7 +146,7 @@ void prepare_director(PreparedRun& prepared) {
         throw ConfigError(fmt::format(
             "{} the best state of every trial ({} with strategy.momentum \"local\" keeps it in parts on several trainers); "
             "use \"averaged\" or another strategy",
-            config.copies() > 1 ? "/search: repeats and folds need" : "/run/keep_best: trial needs", strategy));
+            config.copies.count() > 1 ? "/search: repeats and folds need" : "/run/keep_best: trial needs", strategy));
     prepared.plan.decides = !search->decides_nothing();
     prepared.plan.search = plan_of(prepared.inputs.experiment, prepared.inputs.context);
     DirectorOptions options;
@@ -154,14 +154,14 @@ void prepare_director(PreparedRun& prepared) {
         return unit_cost_of(trial, schema, shards);
     };
     options.shards = prepared.plan.shards;
-    options.lookahead = config.lookahead;
-    options.decide_by = config.deterministic ? DecideBy::virtual_time : DecideBy::arrival;
+    options.lookahead = config.decide.lookahead;
+    options.decide_by = config.decide.deterministic ? DecideBy::virtual_time : DecideBy::arrival;
     plan_trials(prepared, options);
     prepared.director = make_director(prepared.inputs.experiment, std::move(search), std::move(options));
     if (prepared.trials().empty())
         throw ConfigError(fmt::format(
             "/search/start_from: {} has tried every configuration of the space (nothing is left to train); widen the space",
-            config.start_from));
+            config.proposals.start_from));
     prepared.plan.in_flight = std::min(static_cast<std::int64_t>(prepared.trials().size()), prepared.plan.admits);
 }
 
@@ -219,7 +219,7 @@ void prepare_to_go_on(PreparedRun& prepared) {
                           {to_hex(dataset_hash(prepared.inputs.manifest)), prepared.inputs.files, prepared.fleet.trainers}));
     prepared.inputs.experiment.step_values = step_values_of(prepared.inputs.experiment, prepared.inputs.earlier->journal);
     if (procedure_traits(prepared.inputs.experiment.search.procedure).more_trials == MoreTrials::in_stages)
-        prepared.inputs.context.stages = prepared.inputs.earlier->facts.extended;
+        prepared.inputs.context.stages = prepared.inputs.earlier->facts.plan.extended;
     refuse_new_files(prepared, prepared.inputs.earlier->journal.orders);
     for (auto const& lap : prepared.inputs.earlier->journal.laps) refuse_new_files(prepared, lap.orders);
     prepared.inputs.run_id = prepared.inputs.earlier->facts.run_id;

@@ -34,9 +34,9 @@ std::string test_text(Metrics const& metrics, Task task) {
 
 // ", 12.3 MB of gradients moved"; empty if the strategy sent none. Bytes are counted by each job for itself.
 std::string moved_text(Summary const& summary) {
-    auto const& traits = strategy_traits(summary.strategy);
-    auto const& bytes = summary.bytes;
-    auto const* by = summary.jobs > 1 ? " by this job" : "";
+    auto const& traits = strategy_traits(summary.setting.strategy);
+    auto const& bytes = summary.bytes.sent;
+    auto const* by = summary.history.jobs > 1 ? " by this job" : "";
     auto const text = [&](std::int64_t moved) {
         return moved == 0
                    ? ""
@@ -44,11 +44,11 @@ std::string moved_text(Summary const& summary) {
     };
     switch (traits.traffic) {
         case StrategyTraits::Traffic::states:
-            return fmt::format(", {} hops in finished laps, {:.1f} MB of states moved{}", summary.hops,
+            return fmt::format(", {} hops in finished laps, {:.1f} MB of states moved{}", summary.times.hops,
                                static_cast<double>(bytes.state) / 1e6, by);
         case StrategyTraits::Traffic::gradients: return text(bytes.gradient);
         // Staged rows, or those of remote trials, and the best model, which is little beside them.
-        case StrategyTraits::Traffic::rows: return text(summary.staged_bytes > 0 ? summary.staged_bytes : bytes.data);
+        case StrategyTraits::Traffic::rows: return text(summary.bytes.staged > 0 ? summary.bytes.staged : bytes.data);
         case StrategyTraits::Traffic::none: break;
     }
     return "";
@@ -56,12 +56,12 @@ std::string moved_text(Summary const& summary) {
 
 void print_exchange(Summary const& summary) {
     double exposed_s = 0;
-    for (auto const seconds : summary.exposed_s) exposed_s += seconds;
-    bool const others = summary.exposed_s.size() > 1;
-    if (others && exposed_s > 0 && summary.makespan_s > 0)
+    for (auto const seconds : summary.sync.exposed_s) exposed_s += seconds;
+    bool const others = summary.sync.exposed_s.size() > 1;
+    if (others && exposed_s > 0 && summary.times.makespan_s > 0)
         fmt::print("{:.1f} % of the trainers' time waited for each other\n",
-                   100 * exposed_s / (summary.makespan_s * static_cast<double>(summary.exposed_s.size())));
-    if (!summary.injected.empty()) fmt::print("injected: {}\n", fmt::join(summary.injected, ", "));
+                   100 * exposed_s / (summary.times.makespan_s * static_cast<double>(summary.sync.exposed_s.size())));
+    if (!summary.setting.injected.empty()) fmt::print("injected: {}\n", fmt::join(summary.setting.injected, ", "));
 }
 
 }  // namespace
@@ -70,14 +70,15 @@ void print_result(Summary const& summary, Task task, std::filesystem::path const
     int const columns = terminal_of(1).columns;
     fmt::print("{}{}{}{}", leaderboard(summary, columns), printable(best_configuration(summary, columns)),
                ablation_text(summary), pareto_text(summary));
-    if (summary.test) fmt::print("test: {} rows, {}\n", summary.test->rows, test_text(*summary.test, task));
+    if (summary.result.test)
+        fmt::print("test: {} rows, {}\n", summary.result.test->rows, test_text(*summary.result.test, task));
     bool const interrupted = summary.status == RunStatus::interrupted;
-    fmt::print("{} in {:.2f} s (set-up {:.2f} s): {} units{}{}\n", name_of(summary.status), summary.wall_s, summary.setup_s,
-               summary.units, interrupted ? " in finished laps" : "", moved_text(summary));
-    fmt::print("makespan {:.2f} s, lower bound {:.2f} s, trainers busy {:.0f} %{}{}\n", summary.makespan_s,
-               summary.lower_bound_s, 100 * summary.utilisation,
+    fmt::print("{} in {:.2f} s (set-up {:.2f} s): {} units{}{}\n", name_of(summary.status), summary.times.wall_s,
+               summary.times.setup_s, summary.times.units, interrupted ? " in finished laps" : "", moved_text(summary));
+    fmt::print("makespan {:.2f} s, lower bound {:.2f} s, trainers busy {:.0f} %{}{}\n", summary.times.makespan_s,
+               summary.times.lower_bound_s, 100 * summary.times.utilisation,
                interrupted ? " with laps that have ended (others count when they end)" : "",
-               summary.synthetic ? "; SYNTHETIC model: losses and accuracies mean nothing" : "");
+               summary.setting.synthetic ? "; SYNTHETIC model: losses and accuracies mean nothing" : "");
     print_exchange(summary);
     fmt::print("run directory: {}\n", run_dir.string());
     if (interrupted) fmt::print("hopscotch resume {} continues the run\n", run_dir.string());

@@ -52,12 +52,12 @@ ByteCounts counts_of(std::vector<std::uint64_t> const& bytes) {
 
 RunEnd end_of(JobTotals const& totals) {
     RunEnd end;
-    end.bytes = counts_of(totals.bytes);
-    for (auto const& bytes : totals.bytes_by_rank) end.bytes_by_rank.push_back(counts_of(bytes));
-    end.storage_bytes = static_cast<std::int64_t>(totals.storage_bytes);
-    end.staged_bytes = static_cast<std::int64_t>(totals.staged_bytes);
-    end.spilled_bytes = static_cast<std::int64_t>(totals.spilled_bytes);
-    for (auto const bytes : totals.peak_rss_bytes) end.peak_rss_bytes.push_back(static_cast<std::int64_t>(bytes));
+    end.bytes.sent = counts_of(totals.bytes);
+    for (auto const& bytes : totals.bytes_by_rank) end.bytes.sent_by_rank.push_back(counts_of(bytes));
+    end.bytes.storage = static_cast<std::int64_t>(totals.storage_bytes);
+    end.bytes.staged = static_cast<std::int64_t>(totals.staged_bytes);
+    end.bytes.spilled = static_cast<std::int64_t>(totals.spilled_bytes);
+    for (auto const bytes : totals.peak_rss_bytes) end.bytes.peak_rss.push_back(static_cast<std::int64_t>(bytes));
     end.hop_s = totals.hop_s;
     return end;
 }
@@ -69,8 +69,8 @@ public:
           options_(std::move(options)),
           courier_(courier),
           started_s_(started_s),
-          earlier_s_(prepared.inputs.earlier ? prepared.inputs.earlier->journal.seconds : 0),
-          incarnation_(prepared.inputs.earlier ? prepared.inputs.earlier->journal.incarnation + 1 : 1),
+          earlier_s_(prepared.inputs.earlier ? prepared.inputs.earlier->journal.jobs.seconds : 0),
+          incarnation_(prepared.inputs.earlier ? prepared.inputs.earlier->journal.jobs.count + 1 : 1),
           moves_(prepared),
           meter_(prepared.shard_files()),
           make_pages_(make_pages) {}
@@ -233,11 +233,12 @@ std::variant<int, AttemptEnd> Rank0::work(Attempt& job) {
 
 int Rank0::finish(Attempt& job, Summary const& so_far, std::optional<Metrics> const& test, Json const& errors) {
     auto const& trials = prepared_.trials();
-    auto totals = end_of(end_job(courier_, 0, prepared_.inputs.experiment.run.deadline_s));
+    auto totals = end_of(end_job(courier_, 0, prepared_.inputs.experiment.run.limits.deadline_s));
     totals.test = test;
     if (auto const* error = errors.find("standard_error"); error != nullptr && error->is_number())
         totals.standard_error = error->number();
-    auto const failure = so_far.best_trial ? "" : fmt::format("no trial finished an epoch with a finite {}", so_far.metric);
+    auto const failure =
+        so_far.result.best_trial ? "" : fmt::format("no trial finished an epoch with a finite {}", so_far.result.metric);
     auto const summary = job.recorder().finish(end(std::move(totals), failure), trials);
     if (summary.status == RunStatus::failed) log_error(failure);
     if (summary.status == RunStatus::finished) {
@@ -262,7 +263,7 @@ std::optional<Setback> Rank0::pause(Attempt& job) {
     throw CommError(fmt::format(
         "signal {}: not all trainers finished their batch and saved their states within {:.0f} s (training since "
         "their last checkpoints is lost); run.grace_s sets this limit",
-        signal_caught(), prepared_.inputs.experiment.run.grace_s));
+        signal_caught(), prepared_.inputs.experiment.run.limits.grace_s));
 }
 
 // Everything else has been written. Beyond 30 s, other ranks would not wait in MPI_Finalize: so it comes before the
@@ -290,7 +291,7 @@ void Rank0::tell(Attempt& job, std::exception const& error) {
 
 void Rank0::measure_trials(RunEnd& end) const {
     auto const asked = measure_names();
-    auto const& pareto = prepared_.inputs.experiment.search.pareto;
+    auto const& pareto = prepared_.inputs.experiment.search.pareto.names;
     if (std::ranges::find_first_of(pareto, asked) == pareto.end()) return;
     for (auto const& trial : prepared_.trials()) end.measures[trial.id] = prepared_.inputs.context.measure(trial.assignment);
 }
@@ -305,7 +306,7 @@ RunEnd Rank0::end(RunEnd end, std::string const& failure) const {
     end.setup_s = meter_.started_s().value_or(monotonic_s()) - started_s_;
     end.synthetic = prepared_.inputs.synthetic;
     if (!interrupted) measure_trials(end);  // after a signal, time is short
-    end.weight_bytes = static_cast<std::int64_t>(prepared_.plan.weight_bytes);
+    end.bytes.weights = static_cast<std::int64_t>(prepared_.plan.weight_bytes);
     return end;
 }
 
@@ -313,7 +314,7 @@ RunEnd Rank0::end(RunEnd end, std::string const& failure) const {
 
 int run_job(World& world, PreparedRun prepared, RunOptions const& options, double started_s,
             MakeLivePages const& make_pages) {
-    Courier courier(world, {.deadline_s = prepared.inputs.experiment.run.deadline_s});
+    Courier courier(world, {.deadline_s = prepared.inputs.experiment.run.limits.deadline_s});
     auto const largest = largest_trial(prepared);
     prepared.plan.state_bytes = largest.state;
     prepared.plan.weight_bytes = largest.weights;
@@ -328,7 +329,7 @@ int run_job(World& world, PreparedRun prepared, RunOptions const& options, doubl
         rank0.plan_by_speed();
     } catch (ConfigError const& error) {
         std::fprintf(stderr, "%s\n", printable(error.what()).c_str());
-        end_job(courier, k_exit_bad_input, prepared.inputs.experiment.run.deadline_s);
+        end_job(courier, k_exit_bad_input, prepared.inputs.experiment.run.limits.deadline_s);
         say_farewell(courier);
         return k_exit_bad_input;
     }

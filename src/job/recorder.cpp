@@ -35,16 +35,16 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
       experiment_(experiment),
       journal_(std::make_unique<JournalWriter>(directory.file("journal.jsonl"), [this](Json const& line) { show(line); })),
       metrics_(std::make_unique<MetricsFile>(directory.file("metrics.jsonl"))),
-      trace_(std::make_unique<TraceWriter>(directory.file("trace.json"), facts.hosts, facts.start_unix_s,
+      trace_(std::make_unique<TraceWriter>(directory.file("trace.json"), facts.fleet.hosts, facts.start_unix_s,
                                            experiment.strategy.group_size)),
       tally_(experiment.search.metric, experiment.search.mode, facts.trainers(),
-             {experiment.search.objective, experiment.search.copies()}),
+             {experiment.search.objective, experiment.search.copies.count()}),
       shelf_(directory.path(),
              procedure_traits(experiment.search.procedure).clones ? CheckpointShelf::Ends::for_clones
                                                                   : CheckpointShelf::Ends::newest,
              trains_together(experiment.strategy) ? CheckpointShelf::KeepEnd::last : CheckpointShelf::KeepEnd::none,
-             experiment.run.checkpoint_keep,
-             facts.same_bits_again ? StateChain::TrainedAgain::same_bits : StateChain::TrainedAgain::other_bits) {
+             experiment.run.checkpoints.keep,
+             facts.bits.same_again ? StateChain::TrainedAgain::same_bits : StateChain::TrainedAgain::other_bits) {
     auto const folder = directory.file("tb");
     std::error_code ignored;
     if (experiment.run.tensorboard)
@@ -92,7 +92,7 @@ int Recorder::retries_of(TrialId trial) const {
 }
 
 std::deque<Decision>::iterator Recorder::journalled(TrialId trial) {
-    return facts_.extended.empty() ? decisions_.begin() : std::ranges::find(decisions_, trial, &Decision::trial);
+    return facts_.plan.extended.empty() ? decisions_.begin() : std::ranges::find(decisions_, trial, &Decision::trial);
 }
 
 void Recorder::decided(Decision const& decision) {

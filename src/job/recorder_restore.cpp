@@ -39,9 +39,9 @@ private:
 }  // namespace
 
 void Recorder::restore(Journal const& journal) {
-    incarnation_ = journal.incarnation + 1;
-    lost_ = journal.lost;
-    moved_ = journal.moved;
+    incarnation_ = journal.jobs.count + 1;
+    lost_ = journal.jobs.lost;
+    moved_ = journal.jobs.moved;
     retries_ = journal.retries;
     journal_->run_resumed(incarnation_, facts_.trainers());
     shelf_.restore(journal);
@@ -55,8 +55,8 @@ void Recorder::restore(Journal const& journal) {
         append_metrics(record, metrics, journal.assignments.at(record.trial));
         trace_->add(record);
     }
-    for (auto const& [from, until] : journal.pauses) tally_.pause(from, until);
-    if (journal.last_unix_s > 0) tally_.pause(journal.last_unix_s, unix_s());
+    for (auto const& [from, until] : journal.jobs.pauses) tally_.pause(from, until);
+    if (journal.jobs.last_unix_s > 0) tally_.pause(journal.jobs.last_unix_s, unix_s());
     decisions_.assign(journal.decisions.begin(), journal.decisions.end());
     for (auto const& end : journal.ended) had_ended(end);
 }

@@ -22,35 +22,35 @@ namespace {
 void add_end(Summary& out, RunEnd const& end) {
     out.status = end.status;
     out.reason = end.reason;
-    out.test = end.test;
-    out.standard_error = end.standard_error;
-    out.synthetic = end.synthetic;
-    out.wall_s = end.wall_s;
-    out.setup_s = end.setup_s;
-    out.bytes = end.bytes;
-    out.bytes_by_rank = end.bytes_by_rank;
-    out.storage_bytes = end.storage_bytes;
-    out.staged_bytes = end.staged_bytes;
-    out.spilled_bytes = end.spilled_bytes;
-    out.weight_bytes = end.weight_bytes;
-    out.peak_rss_bytes = end.peak_rss_bytes;
-    out.hop_s = percentiles(end.hop_s);
+    out.result.test = end.test;
+    out.result.standard_error = end.standard_error;
+    out.setting.synthetic = end.synthetic;
+    out.times.wall_s = end.wall_s;
+    out.times.setup_s = end.setup_s;
+    out.bytes.sent = end.bytes.sent;
+    out.bytes.sent_by_rank = end.bytes.sent_by_rank;
+    out.bytes.storage = end.bytes.storage;
+    out.bytes.staged = end.bytes.staged;
+    out.bytes.spilled = end.bytes.spilled;
+    out.bytes.weights = end.bytes.weights;
+    out.bytes.peak_rss = end.bytes.peak_rss;
+    out.times.hop_s = percentiles(end.hop_s);
 }
 
 // What the laps add up to.
 void add_tally(Summary& out, Tally const& tally) {
-    out.makespan_s = tally.makespan_s();
-    out.lower_bound_s = tally.lower_bound_s();
-    out.utilisation = tally.utilisation();
-    out.units = tally.units();
-    out.hops = tally.hops();
-    out.exposed_s = tally.exposed_s();
-    out.sync_rounds = tally.sync_rounds();
-    out.staleness = tally.staleness();
-    out.unit_gap_s = tally.unit_gap_s();
-    out.metric = tally.metric();
-    out.mode = tally.mode();
-    out.best_trial = tally.best_trial();
+    out.times.makespan_s = tally.makespan_s();
+    out.times.lower_bound_s = tally.lower_bound_s();
+    out.times.utilisation = tally.utilisation();
+    out.times.units = tally.units();
+    out.times.hops = tally.hops();
+    out.sync.exposed_s = tally.exposed_s();
+    out.sync.rounds = tally.sync_rounds();
+    out.sync.staleness = tally.staleness();
+    out.times.unit_gap_s = tally.unit_gap_s();
+    out.result.metric = tally.metric();
+    out.result.mode = tally.mode();
+    out.result.best_trial = tally.best_trial();
     out.groups = tally.groups();
 }
 
@@ -66,25 +66,25 @@ Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& tri
     Summary out;
     add_end(out, end);
     add_tally(out, tally_);
-    out.version = facts_.version;
-    out.strategy = facts_.strategy;
-    out.trainers = facts_.trainers();
-    out.lost = lost_;
-    out.moved = moved_;
-    out.jobs = incarnation_;
-    for (auto const& [trial, retries] : retries_) out.retries += retries;
-    out.shards = facts_.shards();
-    out.exact = experiment_.run.exact && facts_.any_trainers && !facts_.approximate;
+    out.setting.version = facts_.build.version;
+    out.setting.strategy = facts_.strategy;
+    out.setting.trainers = facts_.trainers();
+    out.history.lost = lost_;
+    out.history.moved = moved_;
+    out.history.jobs = incarnation_;
+    for (auto const& [trial, retries] : retries_) out.history.retries += retries;
+    out.setting.shards = facts_.shards();
+    out.setting.exact = experiment_.run.exact && facts_.bits.any_trainers && !facts_.bits.approximate;
     out.checkpoints = shelf_.facts();
     std::erase_if(out.checkpoints.at_risk, [&](TrialId trial) {
         auto const status = trials.at(trial.index()).status;
         return has_ended(status) && status != TrialStatus::interrupted;
     });
-    out.injected = experiment_.run.inject.as_written;
+    out.setting.injected = experiment_.run.inject.as_written;
     if (has_setting(facts_.strategy, "batch_norm"))
-        out.batch_norm = experiment_.strategy.batch_norm == NormStatistics::sync ? "sync" : "local";
-    out.collectives = facts_.collectives;
-    out.objective = experiment_.search.objective;
+        out.setting.batch_norm = experiment_.strategy.batch_norm == NormStatistics::sync ? "sync" : "local";
+    out.setting.collectives = facts_.fleet.collectives;
+    out.result.objective = experiment_.search.objective;
     for (auto const& trial : trials)
         out.trials.push_back(
             {trial.id, std::string(name_of(trial.status)), trial.reason, trial.assignment, tally_.of(trial.id)});

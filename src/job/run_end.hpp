@@ -17,13 +17,10 @@ namespace hopscotch {
 struct RunEnd {
     RunStatus status = RunStatus::finished;
     std::string reason;                    // interrupted, failed: why
-    std::optional<Metrics> test;           // Summary::test
-    std::optional<double> standard_error;  // Summary::standard_error
+    std::optional<Metrics> test;           // as in RunResult
+    std::optional<double> standard_error;  // "
     double wall_s = 0, setup_s = 0;
-    ByteCounts bytes;
-    std::vector<ByteCounts> bytes_by_rank;
-    std::int64_t storage_bytes = 0, staged_bytes = 0, weight_bytes = 0, spilled_bytes = 0;  // as in Summary
-    std::vector<std::int64_t> peak_rss_bytes;                                               // by rank
+    RunBytes bytes;
     Histogram hop_s;                       // of every hop that was measured; may be empty
     std::map<TrialId, Measures> measures;  // of trials, where search.pareto asks for them
     bool synthetic = false;                // ZooEntry::synthetic of the model

@@ -64,16 +64,16 @@ OwnerTable owners_of_run(PreparedRun const& prepared, std::span<TrialCost const>
 void keep_owners(PreparedRun& prepared) {
     auto const& facts = prepared.inputs.earlier->facts;
     auto const& strategy = prepared.inputs.experiment.strategy.name;
-    if (facts.extended.empty() || strategy_traits(strategy).bits != Bits::same_trainers ||
+    if (facts.plan.extended.empty() || strategy_traits(strategy).bits != Bits::same_trainers ||
         !prepared.fleet.owners.owner.empty())
         return;
     prepared.fleet.owners = owners_of_run(prepared, {});
-    if (prepared.inputs.earlier->extends && prepared.fleet.owners.owner != facts.owners.owner)
+    if (prepared.inputs.earlier->extends && prepared.fleet.owners.owner != facts.fleet.owners.owner)
         prepared.notes.other_bits = fmt::format(
             "a new run of {} trials would give the shards to other trainers (this run keeps its own), and {} would end with "
             "other states",
             prepared.trials().size(), strategy);
-    prepared.fleet.owners.owner = facts.owners.owner;
+    prepared.fleet.owners.owner = facts.fleet.owners.owner;
 }
 
 }  // namespace hopscotch

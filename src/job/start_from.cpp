@@ -31,23 +31,24 @@ std::string counts(std::string const& from, std::size_t known, std::size_t left_
 StartFrom read_start_from(Experiment const& experiment, std::string const& dataset_hash, Problems& problems) {
     StartFrom out;
     auto const& search = experiment.search;
-    if (search.start_from.empty()) return out;
-    if (!holds_run(search.start_from)) {
+    if (search.proposals.start_from.empty()) return out;
+    if (!holds_run(search.proposals.start_from)) {
         complain(experiment,
                  fmt::format("{} is not a run directory (experiment.json or journal.jsonl is missing); "
                              "give the run.dir of an earlier run",
-                             search.start_from),
+                             search.proposals.start_from),
                  problems);
         return out;
     }
     try {
-        auto const run = read_run(search.start_from);
+        auto const run = read_run(search.proposals.start_from);
         auto const trials = past_trials(run, search.metric, search.mode);
         Problems told("");  // of the space: said when the experiment was read
         out.context.past = usable_past(read_space(experiment, told), trials);
-        out.counted = counts(search.start_from, out.context.past.size(), trials.size() - out.context.past.size());
+        out.counted = counts(search.proposals.start_from, out.context.past.size(), trials.size() - out.context.past.size());
         if (run.facts.dataset_hash != dataset_hash)
-            out.notes.push_back(fmt::format("search.start_from: {} was trained on another dataset", search.start_from));
+            out.notes.push_back(
+                fmt::format("search.start_from: {} was trained on another dataset", search.proposals.start_from));
     } catch (DataError const& error) {
         complain(experiment, error.what(), problems);
     }
@@ -56,7 +57,7 @@ StartFrom read_start_from(Experiment const& experiment, std::string const& datas
 
 StartFrom resume_start_from(Experiment const& experiment) {
     StartFrom out;
-    if (experiment.search.start_from.empty()) return out;
+    if (experiment.search.proposals.start_from.empty()) return out;
     try {
         out.context.past = read_past_trials(std::filesystem::path(experiment.run.dir) / "start_from.json");
     } catch (DataError const& error) {

@@ -48,7 +48,7 @@ Storage storage_of(PreparedRun const& prepared, TrialBytes const& largest) {
     auto const alive = static_cast<std::uint64_t>(trials_at_once(prepared));
     auto const trials = std::max<std::uint64_t>(alive, static_cast<std::uint64_t>(prepared.plan.search.trials));
     // Each trainer may have written one file more before an older one goes.
-    auto const kept = static_cast<std::uint64_t>(prepared.inputs.experiment.run.checkpoint_keep) * alive +
+    auto const kept = static_cast<std::uint64_t>(prepared.inputs.experiment.run.checkpoints.keep) * alive +
                       std::min(alive, static_cast<std::uint64_t>(prepared.fleet.trainers));
     out.checkpoints = (kept + (keeps_every_best(prepared.inputs.experiment) ? trials : 1)) * largest.state;
     bool const may_be_on_gpu = prepared.inputs.experiment.run.device != "cpu";
@@ -79,7 +79,7 @@ std::string missing_space(PreparedRun const& prepared, Storage const& storage) {
         "run.dir {} needs about {}, and its file system has {} ({} checkpoints of {} trials at a time: run.checkpoint_keep, "
         "search.in_flight); free some, or name another run.dir",
         prepared.inputs.experiment.run.dir, bytes_text(storage.run_dir()), bytes_text(available),
-        prepared.inputs.experiment.run.checkpoint_keep, trials_at_once(prepared));
+        prepared.inputs.experiment.run.checkpoints.keep, trials_at_once(prepared));
 }
 
 }  // namespace hopscotch

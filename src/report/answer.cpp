@@ -23,7 +23,7 @@ std::string state_sentence(RunResults const& data) {
     if (data.run.status() != "running")
         return fmt::format("The run was {}: this is what it had found by then. <code>--resume</code> continues it.",
                            data.run.status() == "interrupted" ? "interrupted" : "ended by a failure");
-    double const age_s = std::max(0.0, data.now.read_unix_s - data.run.journal.last_unix_s);
+    double const age_s = std::max(0.0, data.now.read_unix_s - data.run.journal.jobs.last_unix_s);
     return fmt::format(
         "The run has not ended: a job works on it, or was killed. The last line of its journal was {} old when "
         "this page was written.",

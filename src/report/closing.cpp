@@ -56,26 +56,26 @@ std::string hosts_text(std::vector<std::string> const& hosts) {
 }
 
 std::string exactness(RunResults const& data) {
-    if (data.run.facts.approximate) return "a GPU trained with run.deterministic false: bits differ from run to run";
+    if (data.run.facts.bits.approximate) return "a GPU trained with run.deterministic false: bits differ from run to run";
     auto const& strategy = data.run.experiment.strategy;
     if (policy_named(strategy.policy).dispatched() || has_server_log(strategy))
         return "they depend on timing; hopscotch replay follows the journal";
-    if (!data.run.facts.any_trainers) return "the same bits on the same number of trainers";
+    if (!data.run.facts.bits.any_trainers) return "the same bits on the same number of trainers";
     return "the same bits on any number of trainers";
 }
 
 std::string facts_table(RunResults const& data) {
     auto const& facts = data.run.facts;
     auto out = fact("run directory", data.run.directory.string()) + fact("seed", fmt::format("{}", facts.seed));
-    out += fact("hopscotch", facts.version + (facts.git_hash.empty() ? "" : ", git " + facts.git_hash));
-    out += fact("libraries", texts_in(facts.versions)) + fact("strategy", data.label);
-    out += fact("trainers", hosts_text(facts.hosts)) + fact("shards", fmt::format("{}", facts.shards()));
+    out += fact("hopscotch", facts.build.version + (facts.build.git_hash.empty() ? "" : ", git " + facts.build.git_hash));
+    out += fact("libraries", texts_in(facts.build.libraries)) + fact("strategy", data.label);
+    out += fact("trainers", hosts_text(facts.fleet.hosts)) + fact("shards", fmt::format("{}", facts.shards()));
     out += fact("dataset", data.run.experiment.data.path) + fact("hash of the dataset", facts.dataset_hash);
     std::size_t listed = 0;
     for (auto const& [path, hash] : facts.files)
         if (++listed <= k_most_listed_files) out += fact("hash of " + path, to_hex(hash));
     out += fact("run id", facts.run_id) + fact("bits", exactness(data));
-    out += fact("jobs that worked on it", fmt::format("{}", data.run.journal.incarnation));
+    out += fact("jobs that worked on it", fmt::format("{}", data.run.journal.jobs.count));
     if (auto const* best = data.best_trial())
         for (auto const& lap : data.run.journal.laps)
             if (lap.trial == best->id && lap.epoch == best->best->epoch && lap.outcome == Outcome::finished)
@@ -125,8 +125,8 @@ std::string failures_section(RunResults const& data) {
     if (retries > 0)
         out +=
             note(fmt::format("{} that did not end a trial: it went back to its checkpoint.", counted(retries, "failure")));
-    for (std::size_t i = 0; i < std::min(data.run.journal.lost.size(), k_most_failures); ++i) {
-        auto const& lost = data.run.journal.lost[i];
+    for (std::size_t i = 0; i < std::min(data.run.journal.jobs.lost.size(), k_most_failures); ++i) {
+        auto const& lost = data.run.journal.jobs.lost[i];
         out += note(fmt::format("Trainer {} on {} was lost: {}", lost.trainer.value, lost.host, cut_text(lost.reason, 400)));
     }
     if (auto const* reason = data.summary.find("reason"); reason != nullptr && reason->is_string())

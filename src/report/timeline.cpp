@@ -111,12 +111,12 @@ void draw_ways(Svg& svg, RunResults const& data, TimelineRows const& rows, AxisS
 }
 
 void draw_losses(Svg& svg, RunResults const& data, TimelineRows const& rows, AxisScale const& time) {
-    RunClock const clock(data.run.facts.start_unix_s, data.run.journal.pauses);
-    for (auto const& [from, until] : data.run.journal.pauses) {
+    RunClock const clock(data.run.facts.start_unix_s, data.run.journal.jobs.pauses);
+    for (auto const& [from, until] : data.run.journal.jobs.pauses) {
         double const x = time.at(clock.at(from));
         svg.line({x, k_rows_top - 6}, {x, rows.bottom()}, "pause");
     }
-    for (auto const& lost : data.run.journal.lost) {
+    for (auto const& lost : data.run.journal.jobs.lost) {
         if (lost.trainer.value < 0 || lost.trainer.index() >= rows.count) continue;
         svg.text({time.at(clock.at(lost.unix_s)), rows.top(lost.trainer.index()) + rows.height / 2 + 5}, "lost mid", "×");
     }
@@ -129,7 +129,7 @@ std::ptrdiff_t checkpoints_in(RunResults const& data) {
 // Another thread of the trainer writes them, so they lie beside units: a thin bar at the lower edge of the row.
 void draw_checkpoints(Svg& svg, RunResults const& data, TimelineRows const& rows, AxisScale const& time) {
     if (checkpoints_in(data) > k_most_checkpoints) return;
-    RunClock const clock(data.run.facts.start_unix_s, data.run.journal.pauses);
+    RunClock const clock(data.run.facts.start_unix_s, data.run.journal.jobs.pauses);
     for (auto const& mark : data.run.journal.marks) {
         auto const row = static_cast<std::size_t>(std::max(0, mark.trainer));
         if (mark.row != TraceMark::Row::checkpoints || row >= rows.count) continue;
@@ -247,7 +247,7 @@ std::string timeline_caption(RunResults const& data, TimelineRows const& rows) {
            R"(<button data-zoom="all">All</button> or drag over a part of the picture.</p>)";
     if (!data.times.activities.empty() && rows.count > 1) out += "The hops of a trial appear under the mouse. ";
     if (!data.times.cells.empty()) out += "The height of a bar is the share of the time. ";
-    if (!data.run.journal.pauses.empty()) out += "Dashed: another job took over; the time between jobs is left out. ";
+    if (!data.run.journal.jobs.pauses.empty()) out += "Dashed: another job took over; the time between jobs is left out. ";
     if (checkpoints > k_most_checkpoints) out += fmt::format("{} checkpoints are not drawn. ", checkpoints);
     if (data.times.trainers.size() > rows.count)
         out += fmt::format("{} of {} trainers are drawn.", rows.count, data.times.trainers.size());

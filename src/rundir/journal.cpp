@@ -43,8 +43,8 @@ LapRecord lap_done_from_json(Json const& json, Journal const& journal) {
 }
 
 void take_run_ended(Json const& line, Journal& journal) {
-    journal.status = line.at("status").string();
-    if (journal.status == "finished") journal.finished_trials = journal.assignments.size();
+    journal.end.status = line.at("status").string();
+    if (journal.end.status == "finished") journal.end.trials = journal.assignments.size();
 }
 
 // What earlier jobs spent: from a job's first line to its last.
@@ -52,9 +52,9 @@ void add_seconds(Json const& line, bool first_of_job, Journal& journal) {
     auto const* at = line.find("unix_s");
     if (at == nullptr) return;
     auto const now = at->number();
-    if (journal.last_unix_s > 0 && first_of_job) journal.pauses.emplace_back(journal.last_unix_s, now);
-    if (journal.last_unix_s > 0 && !first_of_job) journal.seconds += std::max(0.0, now - journal.last_unix_s);
-    journal.last_unix_s = now;
+    if (journal.jobs.last_unix_s > 0 && first_of_job) journal.jobs.pauses.emplace_back(journal.jobs.last_unix_s, now);
+    if (journal.jobs.last_unix_s > 0 && !first_of_job) journal.jobs.seconds += std::max(0.0, now - journal.jobs.last_unix_s);
+    journal.jobs.last_unix_s = now;
 }
 
 void take_lap_done(Json const& line, Journal& journal) {
@@ -96,13 +96,13 @@ void take_line(std::string_view text, Journal& journal) {
     } else if (name == "checkpoint") {
         journal.saved.push_back(saved_from_json(line));
     } else if (name == "trainer_lost") {
-        journal.lost.push_back({TrainerId(line.at("trainer").integer()), line.at("host").string(),
-                                line.at("reason").string(), line.at("unix_s").number()});
+        journal.jobs.lost.push_back({TrainerId(line.at("trainer").integer()), line.at("host").string(),
+                                     line.at("reason").string(), line.at("unix_s").number()});
     } else if (name == "owners_moved") {
-        journal.moved.push_back(owners_moved_from_json(line));
+        journal.jobs.moved.push_back(owners_moved_from_json(line));
     } else if (name == "run_resumed") {
-        journal.incarnation = count_in(line, "incarnation");
-        journal.status.clear();
+        journal.jobs.count = count_in(line, "incarnation");
+        journal.end.status.clear();
     } else if (name == "run_ended") {
         take_run_ended(line, journal);
     } else {

@@ -54,6 +54,21 @@ struct TraceMark {
 // long they took.
 std::optional<TraceMark> mark_of(Json const& journal_line);
 
+// All jobs that have written a journal.
+struct JobHistory {
+    int count = 1;
+    double seconds = 0;                             // that they worked, together
+    std::vector<std::pair<double, double>> pauses;  // between jobs: from, until (seconds since 1970)
+    double last_unix_s = 0;                         // of the last line
+    std::vector<TrainerLoss> lost;
+    std::vector<OwnersMoved> moved;
+};
+
+struct JournalEnd {
+    std::string status;      // of the run, as the last job said that ended it; empty while it has not ended
+    std::size_t trials = 0;  // that the run had when it last finished; 0: it never has
+};
+
 struct Journal {
     std::vector<Lap> released;
     std::vector<LapRecord> laps;                // finished, diverged and failed ones, in the order of their ends; the
@@ -67,14 +82,8 @@ struct Journal {
     std::map<TrialId, int> retries;  // failures that were not the trial's own and did not end it
     std::vector<SavedState> saved;   // files that may have been deleted since
     std::vector<TraceMark> marks;    // for trace.json, in the order of the lines
-    std::vector<TrainerLoss> lost;
-    std::vector<OwnersMoved> moved;
-    int incarnation = 1;                            // number of jobs that have written it
-    double seconds = 0;                             // that they wrote, together
-    std::vector<std::pair<double, double>> pauses;  // between jobs: from, until (seconds since 1970)
-    double last_unix_s = 0;                         // its last line
-    std::string status;                             // of the run; empty while it has not ended; of the last job that said so
-    std::size_t finished_trials = 0;                // trials that the run had when it last finished; 0: it never has
+    JobHistory jobs;
+    JournalEnd end;
     std::uintmax_t complete_bytes = 0;  // up to the end of the last whole line; the rest of the file is a torn tail
 };
 

@@ -97,7 +97,7 @@ std::vector<PastTrial> past_trials(RecordedRun const& run, std::string const& me
     if (finished && !measured)
         throw DataError(fmt::format("{}: has no {} (its search.metric was {})", run.directory.string(), metric,
                                     run.experiment.search.metric));
-    return without_copies(std::move(trials), static_cast<std::size_t>(run.experiment.search.copies()));
+    return without_copies(std::move(trials), static_cast<std::size_t>(run.experiment.search.copies.count()));
 }
 
 Json to_json(std::vector<PastTrial> const& past) {

@@ -28,7 +28,7 @@ Experiment experiment_of(RunFacts const& facts, fs::path const& directory) {
 
 }  // namespace
 
-std::string RecordedRun::status() const { return journal.status.empty() ? "running" : journal.status; }
+std::string RecordedRun::status() const { return journal.end.status.empty() ? "running" : journal.end.status; }
 
 TrialConfig RecordedRun::config_of(TrialId trial) const {
     return resolve(experiment, journal.assignments.at(trial), directory.string());

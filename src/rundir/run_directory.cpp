@@ -256,31 +256,33 @@ bool holds_run(fs::path const& path) {
 
 Json to_json(RunFacts const& facts) {
     Json::Array owners, hosts;
-    for (auto const trainer : facts.owners.owner) owners.push_back(trainer.value);
-    for (auto const& host : facts.hosts) hosts.push_back(host);
-    auto out = Json::object(
-        {{"hopscotch", Json::object({{"version", facts.version}, {"git", facts.git_hash}, {"libraries", facts.versions}})},
-         {"name", facts.name},
-         {"seed", facts.seed},
-         {"dataset_hash", facts.dataset_hash},
-         {"strategy", facts.strategy},
-         {"trainers", facts.trainers()},
-         {"hosts", std::move(hosts)},
-         {"owners", std::move(owners)},
-         {"start_unix_s", facts.start_unix_s},
-         {"run_id", facts.run_id},
-         {"approximate", facts.approximate},
-         {"in_flight", facts.in_flight},
-         {"experiment", facts.experiment}});
+    for (auto const trainer : facts.fleet.owners.owner) owners.push_back(trainer.value);
+    for (auto const& host : facts.fleet.hosts) hosts.push_back(host);
+    auto out = Json::object({{"hopscotch", Json::object({{"version", facts.build.version},
+                                                         {"git", facts.build.git_hash},
+                                                         {"libraries", facts.build.libraries}})},
+                             {"name", facts.name},
+                             {"seed", facts.seed},
+                             {"dataset_hash", facts.dataset_hash},
+                             {"strategy", facts.strategy},
+                             {"trainers", facts.trainers()},
+                             {"hosts", std::move(hosts)},
+                             {"owners", std::move(owners)},
+                             {"start_unix_s", facts.start_unix_s},
+                             {"run_id", facts.run_id},
+                             {"approximate", facts.bits.approximate},
+                             {"in_flight", facts.plan.in_flight},
+                             {"experiment", facts.experiment}});
     Json files = Json::object({});
     for (auto const& [path, hash] : facts.files) files[path] = to_hex(hash);
     out["files"] = std::move(files);
-    if (facts.routes != RoutePlan{})
-        out["routes"] = Json::object({{"permutation", facts.routes.permutation}, {"long_from", facts.routes.long_from}});
-    if (facts.owners.replicas() > 0) out["replicas"] = replicas_json(facts.owners);
-    if (!facts.owners.speed.empty()) out["speed"] = facts.owners.speed;
-    if (!facts.collectives.empty()) out["collectives"] = facts.collectives;
-    if (!facts.extended.empty()) out["extended"] = facts.extended;
+    if (facts.plan.routes != RoutePlan{})
+        out["routes"] =
+            Json::object({{"permutation", facts.plan.routes.permutation}, {"long_from", facts.plan.routes.long_from}});
+    if (facts.fleet.owners.replicas() > 0) out["replicas"] = replicas_json(facts.fleet.owners);
+    if (!facts.fleet.owners.speed.empty()) out["speed"] = facts.fleet.owners.speed;
+    if (!facts.fleet.collectives.empty()) out["collectives"] = facts.fleet.collectives;
+    if (!facts.plan.extended.empty()) out["extended"] = facts.plan.extended;
     if (!facts.test.is_null()) out["test"] = facts.test;
     return out;
 }
@@ -291,27 +293,27 @@ RunFacts read_run_facts(fs::path const& directory) {
     RunFacts facts;
     try {
         auto const& hopscotch = json.at("hopscotch");
-        facts.version = hopscotch.at("version").string();
-        facts.git_hash = hopscotch.at("git").string();
-        facts.versions = hopscotch.at("libraries");
+        facts.build.version = hopscotch.at("version").string();
+        facts.build.git_hash = hopscotch.at("git").string();
+        facts.build.libraries = hopscotch.at("libraries");
         facts.name = json.at("name").string();
         facts.seed = json.at("seed").integer();
         facts.dataset_hash = json.at("dataset_hash").string();
         facts.strategy = json.at("strategy").string();
-        facts.hosts = strings(json.at("hosts"));
-        facts.owners = owners_from_json(json);
+        facts.fleet.hosts = strings(json.at("hosts"));
+        facts.fleet.owners = owners_from_json(json);
         facts.start_unix_s = json.at("start_unix_s").number();
         facts.experiment = json.at("experiment");
         facts.experiment.object();                   // else it throws
         if (auto const* files = json.find("files"))  // runs of older versions do not name any
             for (auto const& [path, hash, position] : files->object()) facts.files[path] = from_hex(hash.string());
-        if (auto const* in_flight = json.find("in_flight")) facts.in_flight = in_flight->integer();
+        if (auto const* in_flight = json.find("in_flight")) facts.plan.in_flight = in_flight->integer();
         if (auto const* routes = json.find("routes"))
-            facts.routes = {static_cast<int>(routes->at("permutation").integer()), routes->at("long_from").number()};
-        if (auto const* approximate = json.find("approximate")) facts.approximate = approximate->boolean();
-        if (auto const* collectives = json.find("collectives")) facts.collectives = collectives->string();
+            facts.plan.routes = {static_cast<int>(routes->at("permutation").integer()), routes->at("long_from").number()};
+        if (auto const* approximate = json.find("approximate")) facts.bits.approximate = approximate->boolean();
+        if (auto const* collectives = json.find("collectives")) facts.fleet.collectives = collectives->string();
         if (auto const* extended = json.find("extended"))
-            for (auto const& trials : extended->array()) facts.extended.push_back(trials.integer());
+            for (auto const& trials : extended->array()) facts.plan.extended.push_back(trials.integer());
         if (auto const* test = json.find("test")) facts.test = *test;
         if (auto const* id = json.find("run_id")) facts.run_id = id->string();  // runs of older versions have none
     } catch (Error const& error) {                                              // adds the file, which at() cannot know

@@ -24,34 +24,50 @@ std::string status_of(std::filesystem::path const& run_dir);
 // files that no run has written (overwrite never deletes those), or it cannot be created or written.
 void check_run_dir(std::filesystem::path const& path, RunDirUse use);
 
+struct BuildFacts {
+    std::string version, git_hash;  // of hopscotch
+    Json libraries;                 // versions: {"torch": "2.11.0", ...}
+};
+
+// What the run promises of its bits.
+struct BitFacts {
+    bool any_trainers = true;  // the strategy's bits do not depend on the number of trainers
+    bool approximate = false;  // a GPU has trained with run.deterministic false, in this job or an earlier one: no bits to
+                               // verify
+    bool same_again = true;  // a lap that is trained again has the same bits; not where gradients are combined as they come
+};
+
+struct PlanFacts {
+    std::int64_t in_flight = 0;  // the most that any job has admitted at a time; 0: not known (a run of an older version)
+    RoutePlan routes = {};       // a run of an older version has the default
+    std::vector<std::int64_t> extended = {};  // search.trials before each extension of the run
+};
+
+struct FleetFacts {
+    std::vector<std::string> hosts;  // by trainer
+    OwnerTable owners;
+    std::string collectives;  // allreduce, model_averaging: how this job adds up gradients or weights, "mpi" or "nccl"
+};
+
 // The facts that are known when a run starts.
 struct RunFacts {
     Json experiment;  // the resolved document
     std::string name;
     std::int64_t seed = 0;
-    std::string version, git_hash;               // of hopscotch
-    Json versions;                               // of libraries: {"torch": "2.11.0", ...}
     std::string dataset_hash;                    // hex
     std::map<std::string, std::uint64_t> files;  // model_files() of the experiment: xxh64 of each
     std::string strategy;
-    std::vector<std::string> hosts;  // by trainer
-    OwnerTable owners;
-    std::string run_id;        // the same for all jobs of the run: checkpoints with another id are foreign
-    bool any_trainers = true;  // the strategy's bits do not depend on the number of trainers
-    bool approximate =
-        false;  // a GPU has trained with run.deterministic false, in this job or an earlier one: no bits to verify
-    bool same_bits_again =
-        true;                 // a lap that is trained again has the same bits; not where gradients are combined as they come
-    std::string collectives;  // allreduce, model_averaging: how this job adds up gradients or weights, "mpi" or "nccl"
-    std::int64_t in_flight = 0;  // the most that any job has admitted at a time; 0: not known (a run of an older version)
-    RoutePlan routes = {};       // a run of an older version has the default
-    std::vector<std::int64_t> extended = {};  // search.trials before each extension of the run
+    std::string run_id;  // the same for all jobs of the run: checkpoints with another id are foreign
+    BuildFacts build;
+    BitFacts bits;
+    PlanFacts plan;
+    FleetFacts fleet;
     Json test;                // summary.json's, when the run last finished; null: it has not, or has no test shards
     double start_unix_s = 0;  // times in trace.json and metrics.jsonl count from here
     Json past;  // of search.start_from, for start_from.json; null: none, or --resume, which does not change the file
 
-    int trainers() const { return owners.trainers; }
-    int shards() const { return static_cast<int>(owners.owner.size()); }
+    int trainers() const { return fleet.owners.trainers; }
+    int shards() const { return static_cast<int>(fleet.owners.owner.size()); }
 };
 
 Json to_json(RunFacts const& facts);

@@ -66,17 +66,17 @@ Json to_json(std::vector<OwnersMoved> const& moves) {
 }
 
 void add_what_applies(Summary const& summary, Json& out) {
-    if (!summary.exposed_s.empty()) out["exposed_s"] = summary.exposed_s;
-    if (!summary.staleness.empty()) out["staleness"] = summary.staleness;
-    if (!summary.batch_norm.empty()) out["batch_norm"] = summary.batch_norm;
-    if (!summary.collectives.empty()) out["collectives"] = summary.collectives;
-    if (!summary.injected.empty()) out["injected"] = summary.injected;
-    if (summary.jobs > 1) out["jobs"] = summary.jobs;
-    if (!summary.lost.empty()) out["lost"] = to_json(summary.lost);
-    if (!summary.moved.empty()) out["owners_moved"] = to_json(summary.moved);
-    if (summary.hop_s) out["hop_ms"] = milliseconds(summary.hop_s);
-    if (summary.synthetic) out["synthetic"] = true;
-    if (summary.retries > 0) out["retries"] = summary.retries;
+    if (!summary.sync.exposed_s.empty()) out["exposed_s"] = summary.sync.exposed_s;
+    if (!summary.sync.staleness.empty()) out["staleness"] = summary.sync.staleness;
+    if (!summary.setting.batch_norm.empty()) out["batch_norm"] = summary.setting.batch_norm;
+    if (!summary.setting.collectives.empty()) out["collectives"] = summary.setting.collectives;
+    if (!summary.setting.injected.empty()) out["injected"] = summary.setting.injected;
+    if (summary.history.jobs > 1) out["jobs"] = summary.history.jobs;
+    if (!summary.history.lost.empty()) out["lost"] = to_json(summary.history.lost);
+    if (!summary.history.moved.empty()) out["owners_moved"] = to_json(summary.history.moved);
+    if (summary.times.hop_s) out["hop_ms"] = milliseconds(summary.times.hop_s);
+    if (summary.setting.synthetic) out["synthetic"] = true;
+    if (summary.history.retries > 0) out["retries"] = summary.history.retries;
     if (summary.status != RunStatus::finished || !summary.reason.empty()) out["reason"] = summary.reason;
 }
 
@@ -110,7 +110,7 @@ Json to_json(AblationRow const& row) {
 
 // What only some searches compare.
 void add_comparisons(Summary const& summary, Json& out) {
-    if (summary.objective == Objective::best) out["objective"] = "best";
+    if (summary.result.objective == Objective::best) out["objective"] = "best";
     if (!summary.groups.empty()) {
         Json::Array groups;
         for (auto const& group : summary.groups) groups.push_back(to_json(summary, group));
@@ -170,36 +170,36 @@ Json::Array trials_json(Summary const& summary) {
 
 Json to_json(Summary const& summary) {
     Json out = Json::object({{"format", k_summary_format},
-                             {"version", summary.version},
+                             {"version", summary.setting.version},
                              {"status", name_of(summary.status)},
-                             {"strategy", summary.strategy},
-                             {"trainers", summary.trainers},
-                             {"shards", summary.shards},
-                             {"exact", summary.exact},
-                             {"wall_s", summary.wall_s},
-                             {"setup_s", summary.setup_s},
-                             {"makespan_s", summary.makespan_s},
-                             {"lower_bound_s", summary.lower_bound_s},
-                             {"utilisation", summary.utilisation},
-                             {"units", summary.units},
-                             {"hops", summary.hops},
-                             {"bytes", to_json(summary.bytes)},
-                             {"bytes_by_rank", to_json(summary.bytes_by_rank)},
-                             {"storage_bytes", summary.storage_bytes},
-                             {"staged_bytes", summary.staged_bytes},
-                             {"weight_bytes", summary.weight_bytes},
-                             {"peak_rss_bytes", summary.peak_rss_bytes},
-                             {"unit_gap_ms", milliseconds(summary.unit_gap_s)},
-                             {"sync_rounds", summary.sync_rounds}});
+                             {"strategy", summary.setting.strategy},
+                             {"trainers", summary.setting.trainers},
+                             {"shards", summary.setting.shards},
+                             {"exact", summary.setting.exact},
+                             {"wall_s", summary.times.wall_s},
+                             {"setup_s", summary.times.setup_s},
+                             {"makespan_s", summary.times.makespan_s},
+                             {"lower_bound_s", summary.times.lower_bound_s},
+                             {"utilisation", summary.times.utilisation},
+                             {"units", summary.times.units},
+                             {"hops", summary.times.hops},
+                             {"bytes", to_json(summary.bytes.sent)},
+                             {"bytes_by_rank", to_json(summary.bytes.sent_by_rank)},
+                             {"storage_bytes", summary.bytes.storage},
+                             {"staged_bytes", summary.bytes.staged},
+                             {"weight_bytes", summary.bytes.weights},
+                             {"peak_rss_bytes", summary.bytes.peak_rss},
+                             {"unit_gap_ms", milliseconds(summary.times.unit_gap_s)},
+                             {"sync_rounds", summary.sync.rounds}});
     add_what_applies(summary, out);
     auto const& made = summary.checkpoints;
     if (made.written > 0 || !made.at_risk.empty()) out["checkpoints"] = to_json(made);
-    if (summary.spilled_bytes > 0) out["spilled_bytes"] = summary.spilled_bytes;
-    out["metric"] = summary.metric;
-    out["mode"] = summary.mode == Mode::max ? "max" : "min";
-    out["best_trial"] = summary.best_trial ? Json(summary.best_trial->value) : Json();
-    if (summary.test) out["test"] = test_to_json(*summary.test);
-    if (summary.standard_error) out["standard_error"] = *summary.standard_error;
+    if (summary.bytes.spilled > 0) out["spilled_bytes"] = summary.bytes.spilled;
+    out["metric"] = summary.result.metric;
+    out["mode"] = summary.result.mode == Mode::max ? "max" : "min";
+    out["best_trial"] = summary.result.best_trial ? Json(summary.result.best_trial->value) : Json();
+    if (summary.result.test) out["test"] = test_to_json(*summary.result.test);
+    if (summary.result.standard_error) out["standard_error"] = *summary.result.standard_error;
     add_comparisons(summary, out);
     out["trials"] = trials_json(summary);
     return out;

@@ -50,44 +50,70 @@ struct AblationRow {
     std::optional<double> difference;  // of the metric (the mean of its group): this one's - trial 0's; none: one has none
 };
 
-struct Summary {
+struct RunSetting {
     std::string version;  // of hopscotch
-    RunStatus status = RunStatus::finished;
-    std::string reason;  // interrupted, failed, finished before its time: why
     std::string strategy;
     int trainers = 0, shards = 0;
-    int jobs = 1;                    // that have worked on the run: more with --resume, and after the loss of a trainer
-    std::vector<TrainerLoss> lost;   // of all of them
-    std::vector<OwnersMoved> moved;  // of all of them
-    std::int64_t retries = 0;        // search.retries that were made
-    bool exact = true;               // run.exact
-    bool synthetic = false;          // the model only pretends to train: seconds are real, metrics are not
+    bool exact = true;                  // run.exact
+    bool synthetic = false;             // the model only pretends to train: seconds are real, metrics are not
+    std::vector<std::string> injected;  // run.inject
+    std::string batch_norm;             // allreduce: "local" or "sync"
+    std::string collectives;            // allreduce, model_averaging: "mpi" or "nccl"
+};
+
+// Of all jobs that have worked on the run.
+struct RunHistory {
+    int jobs = 1;  // more with --resume, and after the loss of a trainer
+    std::vector<TrainerLoss> lost;
+    std::vector<OwnersMoved> moved;
+    std::int64_t retries = 0;  // search.retries that were made
+};
+
+struct TimeTotals {
     double wall_s = 0, setup_s = 0;  // the whole process; before the first lap was released
     double makespan_s = 0, lower_bound_s = 0, utilisation = 0;
     std::int64_t units = 0, hops = 0;
-    ByteCounts bytes;
-    std::vector<ByteCounts> bytes_by_rank;     // sent by each
-    std::vector<std::int64_t> peak_rss_bytes;  // by rank
-    // Training rows with their labels: held or owned by all trainers, and copies among them.
-    std::int64_t storage_bytes = 0, staged_bytes = 0;
-    std::int64_t spilled_bytes = 0;  // waiting states that went to the disk (run.state_memory)
-    CheckpointFacts checkpoints;     // of this job
-    std::int64_t weight_bytes = 0;   // parameters of the largest trial
-    std::vector<double> exposed_s;   // by trainer, sums of SyncFacts::exposed_s; empty: not measured
-    std::int64_t sync_rounds = 0;
-    std::vector<std::int64_t> staleness;    // sums of LapRecord::staleness
-    std::vector<std::string> injected;      // run.inject
-    std::string batch_norm;                 // allreduce: "local" or "sync"
-    std::string collectives;                // allreduce, model_averaging: "mpi" or "nccl"
     std::optional<Percentiles> unit_gap_s;  // none: no unit was queued when the one before it ended
     std::optional<Percentiles> hop_s;       // none: not measured
-    std::string metric;                     // that chooses best_trial and every best{}
+};
+
+struct RunBytes {
+    ByteCounts sent;
+    std::vector<ByteCounts> sent_by_rank;
+    std::vector<std::int64_t> peak_rss;  // by rank
+    std::int64_t storage = 0;            // training rows with their labels that trainers hold or own, all together
+    std::int64_t staged = 0;             // copies among them
+    std::int64_t spilled = 0;            // waiting states that went to the disk (run.state_memory)
+    std::int64_t weights = 0;            // parameters of the largest trial
+};
+
+// Of strategies whose trainers wait for each other: sums of SyncFacts.
+struct SyncTotals {
+    std::vector<double> exposed_s;  // by trainer; empty: not measured
+    std::int64_t rounds = 0;
+    std::vector<std::int64_t> staleness;
+};
+
+struct RunResult {
+    std::string metric;  // that chooses best_trial and every best{}
     Mode mode = Mode::max;
+    Objective objective = Objective::last;
     std::optional<TrialId> best_trial;     // none: no lap finished with a finite metric
     std::optional<Metrics> test;           // best_trial at its best epoch, its val_ numbers and rows of the test shards
     std::optional<double> standard_error;  // of best_trial's metric, as the validation rows leave it; none: not known
-    std::vector<TrialSummary> trials;      // by id
-    Objective objective = Objective::last;
+};
+
+struct Summary {
+    RunStatus status = RunStatus::finished;
+    std::string reason;  // interrupted, failed, finished before its time: why
+    RunSetting setting;
+    RunHistory history;
+    TimeTotals times;
+    RunBytes bytes;
+    CheckpointFacts checkpoints;  // of this job
+    SyncTotals sync;
+    RunResult result;
+    std::vector<TrialSummary> trials;   // by id
     std::vector<GroupTally> groups;     // where there are copies
     std::optional<ParetoFront> pareto;  // where it is asked for
     std::vector<AblationRow> ablation;  // of that procedure, without the trial that changes nothing
@@ -95,7 +121,7 @@ struct Summary {
 
 bool has_gpu_use(Summary const& summary);  // the GPU's use is known of some trial
 Json to_json(Summary const& summary);
-std::optional<Metrics> test_from_json(Json const& test);  // Summary::test; none of null
+std::optional<Metrics> test_from_json(Json const& test);  // RunResult::test; none of null
 void write_summary(std::filesystem::path const& path, Summary const& summary);
 
 // One row a trial, one column a searched path; RFC 4180 quoting.

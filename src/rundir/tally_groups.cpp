@@ -21,7 +21,7 @@ double spread_of(std::vector<double> const& values, double mean) {
 }  // namespace
 
 bool keeps_every_best(Experiment const& experiment) {
-    return experiment.run.keep_best == KeepBest::trial || experiment.search.copies() > 1;
+    return experiment.run.keep_best == KeepBest::trial || experiment.search.copies.count() > 1;
 }
 
 GroupTally Tally::group(int number) const {

@@ -18,7 +18,7 @@ std::map<TrialId, StatusOfTrial> trial_states(Journal const& journal) {
         for (auto const& order : lap.orders) alive[order.trial] += order.kind == Order::Kind::resume ? 1 : 0;
     for (auto const& end : journal.ended) {
         bool const interrupted = end.status == name_of(TrialStatus::interrupted);
-        if (interrupted ? !journal.status.empty() : --alive[end.trial] < 0) out[end.trial] = {end.status, end.reason};
+        if (interrupted ? !journal.end.status.empty() : --alive[end.trial] < 0) out[end.trial] = {end.status, end.reason};
     }
     return out;
 }

@@ -154,8 +154,8 @@ public:
 }  // namespace
 
 std::unique_ptr<Rule> make_asha(Experiment const& experiment, std::optional<std::int64_t> most) {
-    Halving const halving{experiment.search.eta, experiment.search.min_epochs, most_epochs(experiment)};
-    if (experiment.search.variant == AshaVariant::stop) return std::make_unique<Stopping>(halving, most);
+    Halving const halving{experiment.search.rule.eta, experiment.search.rule.min_epochs, most_epochs(experiment)};
+    if (experiment.search.rule.variant == AshaVariant::stop) return std::make_unique<Stopping>(halving, most);
     return std::make_unique<Promoting>(halving, most);
 }
 

@@ -51,7 +51,7 @@ std::unique_ptr<Rule> make_no_rule(Experiment const& experiment) {
     return std::make_unique<NoRule>();
 }
 
-int most_epochs(Experiment const& experiment) { return experiment.search.max_epochs.value_or(experiment.train.epochs); }
+int most_epochs(Experiment const& experiment) { return experiment.search.rule.max_epochs.value_or(experiment.train.epochs); }
 
 CombinedSearch::CombinedSearch(std::unique_ptr<SearchInput const> input, std::unique_ptr<Sampler> sampler,
                                std::unique_ptr<Rule> rule, std::optional<std::int64_t> most, std::deque<std::int64_t> later)
@@ -94,7 +94,7 @@ std::string text_of(Constraint const& constraint) {
 
 // needed_by: the reason why this configuration must be tried, so its exclusion is an error; empty: it is skipped.
 bool CombinedSearch::is_allowed(Assignment const& assignment, std::string const& needed_by) const {
-    auto const& constraints = input_->experiment.search.subject_to;
+    auto const& constraints = input_->experiment.search.proposals.subject_to;
     if (constraints.empty() || !input_->measure) return true;
     auto const measures = input_->measure(assignment);
     for (auto const& constraint : constraints) {
@@ -214,7 +214,7 @@ bool CombinedSearch::grow() {
 }
 
 void CombinedSearch::grant(int epochs) {
-    granted_epochs_ += static_cast<std::int64_t>(epochs) * input_->experiment.search.copies();
+    granted_epochs_ += static_cast<std::int64_t>(epochs) * input_->experiment.search.copies.count();
 }
 
 bool CombinedSearch::is_spent() const {

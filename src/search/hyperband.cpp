@@ -12,7 +12,7 @@ namespace hopscotch {
 namespace {
 
 Halving halving_of(Experiment const& experiment) {
-    return {experiment.search.eta, experiment.search.min_epochs, most_epochs(experiment)};
+    return {experiment.search.rule.eta, experiment.search.rule.min_epochs, most_epochs(experiment)};
 }
 
 class Hyperband : public Rule {

@@ -51,7 +51,7 @@ Json explored_value(Parameter const& parameter, Json const& from, PbtConfig cons
 class Pbt : public Rule {
 public:
     Pbt(Experiment const& experiment, Space const& space)
-        : experiment_(experiment), space_(space), config_(experiment.search.pbt), last_(most_epochs(experiment)) {}
+        : experiment_(experiment), space_(space), config_(experiment.search.rule.pbt), last_(most_epochs(experiment)) {}
 
     bool wants() const override { return members_.size() < static_cast<std::size_t>(config_.population); }
     int start(TrialId trial, int) override {

@@ -125,7 +125,7 @@ void limit_epochs(Experiment const& experiment, SearchPlan& plan) {
 Limits limits_of(Experiment const& experiment, SearchContext const& context) {
     auto const& search = experiment.search;
     Limits out{search.trials, search.budget.epochs, configurations(experiment, context)};
-    if (out.epochs) out.epochs = (*out.epochs + search.copies() - 1) / search.copies();
+    if (out.epochs) out.epochs = (*out.epochs + search.copies.count() - 1) / search.copies.count();
     if (auto const& trials = search.budget.trials) out.trials = std::min(out.trials.value_or(*trials), *trials);
     if (sampler_traits(search.sampler).is_list()) out.trials = std::min(out.trials.value_or(out.there), out.there);
     return out;
@@ -138,7 +138,7 @@ void count_adaptive(Experiment const& experiment, SearchContext const& context, 
     PlanInput const input{experiment,
                           limit,
                           longest,
-                          {search.eta, search.min_epochs, longest},
+                          {search.rule.eta, search.rule.min_epochs, longest},
                           limit.at_most(limit.epochs.value_or(limit.there)),
                           context.stages};
     procedure_named(search.procedure).count(input, plan);
@@ -190,14 +190,14 @@ void count_hyperband(PlanInput const& input, SearchPlan& plan) {
 }
 
 void count_asha(PlanInput const& input, SearchPlan& plan) {
-    if (input.experiment.search.variant == AshaVariant::stop) return count_trials_at_most(input, plan);
+    if (input.experiment.search.rule.variant == AshaVariant::stop) return count_trials_at_most(input, plan);
     count_bracket(asha_table(input.many, input.halving), plan);
     plan.most = most_of_asha(input.many, input.halving);
     if (!input.stages.empty()) plan.least = 0;  // trials of an earlier stage are not promoted any more
 }
 
 void count_population(PlanInput const& input, SearchPlan& plan) {
-    count_bracket({{input.limit.at_most(input.experiment.search.pbt.population), input.longest}}, plan);
+    count_bracket({{input.limit.at_most(input.experiment.search.rule.pbt.population), input.longest}}, plan);
 }
 
 SearchPlan plan_of(Experiment const& experiment, SearchContext const& context) {
@@ -206,13 +206,13 @@ SearchPlan plan_of(Experiment const& experiment, SearchContext const& context) {
     patient.search.budget.patience.reset();
     auto const search = make_search(patient, context);
     SearchPlan plan;
-    plan.copies = experiment.search.copies();
+    plan.copies = experiment.search.copies.count();
     if (search->decides_nothing()) {
         count_all(*search, plan);
     } else {
         count_adaptive(experiment, context, plan);
         for (auto* each : {&plan.trials, &plan.epochs, &plan.least, &plan.most}) *each *= plan.copies;
-        if (!experiment.search.subject_to.empty()) plan.least = 0;
+        if (!experiment.search.proposals.subject_to.empty()) plan.least = 0;
         limit_epochs(experiment, plan);
     }
     bool const ends = may_end_early(experiment);

@@ -14,9 +14,9 @@ namespace hopscotch {
 
 RepeatedSearch::RepeatedSearch(std::unique_ptr<Search> inner, SearchConfig const& search, LastEpoch last_epoch)
     : inner_(std::move(inner)),
-      repeats_(search.repeats),
-      folds_(search.folds),
-      copies_(search.copies()),
+      repeats_(search.copies.repeats),
+      folds_(search.copies.folds),
+      copies_(search.copies.count()),
       last_epoch_(std::move(last_epoch)) {
     require(copies_ >= 1 && !inner_->clones(), "copies of a configuration cannot take over other trials' states");
 }

@@ -80,7 +80,7 @@ std::unique_ptr<Search> make_search(Experiment const& experiment, SearchContext 
     auto rule = procedure.rule(*input, most);
     auto combined =
         std::make_unique<CombinedSearch>(std::move(input), std::move(sampler), std::move(rule), most, std::move(later));
-    if (search.copies() == 1) return combined;
+    if (search.copies.count() == 1) return combined;
     RepeatedSearch::LastEpoch last_epoch;
     if (traits.has_rule)
         last_epoch = [most = most_epochs(experiment)](Assignment const&) { return most; };

@@ -109,7 +109,7 @@ public:
         : experiment_(experiment),
           space_(space),
           fidelity_(procedure_traits(experiment.search.procedure).has_rule ? Fidelity::deepest : Fidelity::last),
-          model_(space, experiment.search.tpe),
+          model_(space, experiment.search.proposals.tpe),
           fresh_(space) {}
 
     bool learns() const override { return true; }
@@ -117,7 +117,7 @@ public:
     std::optional<Assignment> ask(History const& history) override {
         Rng rng(sampler_key(experiment_, history));
         Uniform const uniform = [&] { return rng.uniform(); };
-        auto const startup = static_cast<std::size_t>(experiment_.search.tpe.startup);
+        auto const startup = static_cast<std::size_t>(experiment_.search.proposals.tpe.startup);
         auto const split = split_results(history, fidelity_, startup);
         for (int i = 0; i < k_model_draws && !split.good.empty(); ++i)
             if (auto found = model_.propose(history, split, uniform);

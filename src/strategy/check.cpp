@@ -32,11 +32,11 @@ void check_batch(Experiment const& experiment, TrialConfig const& config, int wo
 }
 
 void check_servers(StrategyConfig const& config, int trainers, int workers, Problems& problems) {
-    bool const dedicated = config.placement == ServerPlacement::dedicated;
+    bool const dedicated = config.server.placement == ServerPlacement::dedicated;
     auto const servers = servers_of(config, workers);
     if (dedicated && servers >= trainers)
         problems.add(
-            {}, config.servers > 0 ? "/strategy/servers" : "/strategy/placement",
+            {}, config.server.count > 0 ? "/strategy/servers" : "/strategy/placement",
             fmt::format("{} dedicated server{} leave{} none of {} trainer{} to train; start at least {} trainers, or use "
                         "\"placement\": \"colocated\"",
                         servers, servers == 1 ? "" : "s", servers == 1 ? "s" : "", trainers, trainers == 1 ? "" : "s",
@@ -48,10 +48,10 @@ void check_servers(StrategyConfig const& config, int trainers, int workers, Prob
                 "{} servers do not fit on {} trainer{} with shards (colocated servers: at most one per trainer); use at "
                 "most {}, or \"placement\": \"dedicated\"",
                 servers, workers, workers == 1 ? "" : "s", workers));
-    if (config.mode == ServerMode::backup && config.aggregate > workers)
+    if (config.server.mode == ServerMode::backup && config.server.aggregate > workers)
         problems.add({}, "/strategy/aggregate",
-                     fmt::format("a step cannot have {} gradients of {} worker{}; use at most {}", config.aggregate, workers,
-                                 workers == 1 ? "" : "s", workers));
+                     fmt::format("a step cannot have {} gradients of {} worker{}; use at most {}", config.server.aggregate,
+                                 workers, workers == 1 ? "" : "s", workers));
 }
 
 void check_update(StrategyConfig const& config, TrainConfig const& train, int workers, Problems& problems) {
@@ -60,7 +60,7 @@ void check_update(StrategyConfig const& config, TrainConfig const& train, int wo
             {}, "/train/ema",
             "train.ema is not available with parameter_server (averaged weights would have to be kept and sent by the "
             "servers); use 0, or another strategy");
-    if (train.clip_norm && servers_of(config, workers) > 1)
+    if (train.clip.norm && servers_of(config, workers) > 1)
         problems.add({}, "/train/clip_norm",
                      fmt::format("train.clip_norm needs the whole gradient in one place ({} servers hold parts of it); use "
                                  "\"servers\": 1, train.clip_value, or strategy allreduce",
@@ -77,7 +77,7 @@ void check_injection(InjectConfig const& inject, int trainers, Problems& problem
 
 // Of the shards that are there, and where a state comes by all of them.
 void check_folds(Experiment const& experiment, int shards, Problems& problems) {
-    auto const folds = experiment.search.folds;
+    auto const folds = experiment.search.copies.folds;
     if (folds == 1) return;
     if (experiment.strategy.group_size > 1)
         problems.add(

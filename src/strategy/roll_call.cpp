@@ -63,7 +63,7 @@ void advise(std::map<Rank, Hello> const& hellos, RunConfig const& run, bool has_
         devices[rank] = {hello.host, hello.device};
     }
     if (has_processes)
-        for (auto const& line : seating_advice(seatings, run.threads)) log_warning(line);
+        for (auto const& line : seating_advice(seatings, run.cpu.threads)) log_warning(line);
     for (auto const& line : device_table(devices)) log_info(line);
     for (auto const& line : device_advice(devices, run.device)) log_warning(line);
 }
@@ -116,9 +116,9 @@ RollCall await_hellos(Courier& courier, std::vector<Rank> const& ranks, double s
 
 RollCall call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, RunConfig const& run) {
     auto const ranks = courier.peers().living();
-    courier.peers().watch({run.deadline_s, run.silence_s, run.stall_s});
+    courier.peers().watch({run.limits.deadline_s, run.limits.silence_s, run.limits.stall_s});
     for (auto const rank : ranks) courier.send(rank, MessageKind::welcome, encode(welcome));
-    auto roll = await_hellos(courier, ranks, run.setup_s);
+    auto roll = await_hellos(courier, ranks, run.limits.setup_s);
     if (std::holds_alternative<Setback>(roll)) return roll;
     auto const& answers = std::get<std::map<Rank, Hello>>(roll);
     refuse_complaints(answers);

@@ -43,7 +43,7 @@ StrategyEntry const& strategy_named(std::string_view name) {
 
 int trainers_with_data(StrategyConfig const& config, int trainers) {
     if (!strategy_traits(config.name).all_trainers) return 1;
-    bool const dedicated = config.placement == ServerPlacement::dedicated;
+    bool const dedicated = config.server.placement == ServerPlacement::dedicated;
     if (config.group_size > 1) return std::max(1, trainers / config.group_size);
     return dedicated ? std::max(1, trainers - servers_of(config, 1)) : trainers;
 }

@@ -144,7 +144,7 @@ Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Expe
         else
             runner.emplace(experiment, shards,
                            TrialRunner::Seat{self, world.number_on_host(), cores_of_each(world),
-                                             state_memory(experiment.run.state_memory, world.trainers_on_host())},
+                                             state_memory(experiment.run.states.memory, world.trainers_on_host())},
                            trainer.factory);
         if (world.trainers_on_host() > 1) trainer.courier.pool().share_memory();
         trainer.courier.pool().set_pinning(pinning_for(runner->device()));
@@ -173,7 +173,7 @@ void serve_job(Trainer const& trainer, Welcome welcome) {
     trust_code(model_files(experiment));  // rank 0 has compared the files, and refuses orders that name others
     auto const& run = experiment.run;
     // Rank 0 sees all trainers and knows best who stands still: it has the first word.
-    courier.peers().watch({run.deadline_s, run.silence_s, run.stall_s + run.deadline_s});
+    courier.peers().watch({run.limits.deadline_s, run.limits.silence_s, run.limits.stall_s + run.limits.deadline_s});
     std::optional<TrialRunner> runner;
     while (true) {
         courier.activity().pause = false;

@@ -32,7 +32,7 @@ double value_of(TrialSummary const& trial, std::string_view name, std::map<Trial
 // The search's own mode for its metric; sizes and seconds are better when they are smaller.
 Mode mode_of(std::string const& name, SearchConfig const& search) {
     if (name == search.metric) return search.mode;
-    if (auto const own = search.own_modes.find(name); own != search.own_modes.end()) return own->second;
+    if (auto const own = search.pareto.own_modes.find(name); own != search.pareto.own_modes.end()) return own->second;
     return is_metric(name) ? natural_mode(name) : Mode::min;
 }
 
@@ -40,7 +40,7 @@ Mode mode_of(std::string const& name, SearchConfig const& search) {
 std::optional<double> result_of(Summary const& summary, std::size_t number) {
     if (!summary.groups.empty()) return number < summary.groups.size() ? summary.groups[number].mean : std::nullopt;
     if (number >= summary.trials.size() || !summary.trials[number].tally.best) return std::nullopt;
-    return metric_value(*summary.trials[number].tally.best, summary.metric);
+    return metric_value(*summary.trials[number].tally.best, summary.result.metric);
 }
 
 }  // namespace
@@ -48,9 +48,9 @@ std::optional<double> result_of(Summary const& summary, std::size_t number) {
 std::optional<ParetoFront> pareto_of(Summary const& summary, SearchConfig const& search,
                                      std::map<TrialId, Measures> const& measures) {
     auto const known = measure_names();
-    bool const sizes = std::ranges::find_first_of(search.pareto, known) != search.pareto.end();
-    if (search.pareto.size() != 2 || (sizes && measures.empty())) return std::nullopt;
-    ParetoFront out{{search.pareto[0], search.pareto[1]}, {}};
+    bool const sizes = std::ranges::find_first_of(search.pareto.names, known) != search.pareto.names.end();
+    if (search.pareto.names.size() != 2 || (sizes && measures.empty())) return std::nullopt;
+    ParetoFront out{{search.pareto.names[0], search.pareto.names[1]}, {}};
     std::vector<TwoValues> points;
     for (auto const& trial : summary.trials)
         points.push_back({value_of(trial, out.names[0], measures), value_of(trial, out.names[1], measures)});
@@ -63,7 +63,7 @@ std::vector<AblationRow> ablation_of(Summary const& summary, Experiment const& e
     std::vector<AblationRow> out;
     if (sampler_traits(experiment.search.sampler).configurations != Configurations::one_changed) return out;
     Problems told("");  // what is wrong with the space was said when the experiment was read
-    auto const copies = static_cast<std::size_t>(experiment.search.copies());
+    auto const copies = static_cast<std::size_t>(experiment.search.copies.count());
     auto const whole = result_of(summary, 0);
     for (auto const& change : ablations(read_space(experiment, told))) {
         if (change.path.empty()) continue;
@@ -94,7 +94,7 @@ std::string pareto_text(Summary const& summary) {
 std::string ablation_text(Summary const& summary) {
     if (summary.ablation.empty()) return "";
     auto const whole = result_of(summary, 0);
-    auto out = fmt::format("what each part is worth: {} against trial 0 ({})\n", summary.metric,
+    auto out = fmt::format("what each part is worth: {} against trial 0 ({})\n", summary.result.metric,
                            whole ? fmt::format("{:.4f}", *whole) : "which has none");
     for (auto const& row : summary.ablation)
         out += fmt::format("     {:>5}  {:>9}  {}\n", row.trial.value,

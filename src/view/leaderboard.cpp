@@ -30,8 +30,8 @@ std::vector<TrialSummary const*> ranked(Summary const& summary) {
     for (auto const& trial : summary.trials)
         if (trial.tally.best) out.push_back(&trial);
     std::stable_sort(out.begin(), out.end(), [&](auto const* a, auto const* b) {  // stable: the lowest id of equals first
-        return better(metric_value(*a->tally.best, summary.metric), metric_value(*b->tally.best, summary.metric),
-                      summary.mode);
+        return better(metric_value(*a->tally.best, summary.result.metric),
+                      metric_value(*b->tally.best, summary.result.metric), summary.result.mode);
     });
     return out;
 }
@@ -42,8 +42,8 @@ std::string_view second_metric(Summary const& summary, std::vector<TrialSummary 
     constexpr std::size_t k_narrow = 60;
     if (width < k_narrow || trials.empty()) return "";
     if (std::isfinite(metric_value(*trials.front()->tally.best, k_val_r2)))
-        return summary.metric == k_val_r2 ? k_val_mae : k_val_r2;
-    return summary.metric == k_val_loss ? "" : k_val_loss;
+        return summary.result.metric == k_val_r2 ? k_val_mae : k_val_r2;
+    return summary.result.metric == k_val_loss ? "" : k_val_loss;
 }
 
 // Errors of targets may be of any size.
@@ -55,7 +55,7 @@ std::string metric_text(double value) {
 std::string row(std::size_t rank, TrialSummary const& trial, Summary const& summary, std::string_view second) {
     auto const& best = *trial.tally.best;
     auto out = fmt::format("{:>4} {:>5}  {:>12} {:>5}", rank, trial.id.value,
-                           metric_text(metric_value(best, summary.metric)), best.epoch);
+                           metric_text(metric_value(best, summary.result.metric)), best.epoch);
     return second.empty() ? out : out + fmt::format(" {:>9}", metric_text(metric_value(best, second)));
 }
 
@@ -79,7 +79,7 @@ std::vector<GroupTally const*> ranked_groups(Summary const& summary) {
     for (auto const& group : summary.groups)
         if (group.mean) out.push_back(&group);
     std::stable_sort(out.begin(), out.end(),
-                     [&](auto const* a, auto const* b) { return better(*a->mean, *b->mean, summary.mode); });
+                     [&](auto const* a, auto const* b) { return better(*a->mean, *b->mean, summary.result.mode); });
     return out;
 }
 
@@ -93,10 +93,10 @@ std::string with_config(std::string const& line, Assignment const& assignment, s
 std::string second_place(Summary const& summary, std::vector<TrialSummary const*> const& trials, std::size_t width) {
     if (trials.size() < 2) return "";
     auto const placed = [&](TrialSummary const& trial) {
-        return Placed{fmt::format("trial {}", trial.id.value), metric_value(*trial.tally.best, summary.metric),
+        return Placed{fmt::format("trial {}", trial.id.value), metric_value(*trial.tally.best, summary.result.metric),
                       trial.tally.epochs};
     };
-    return as_lines(second_place_text(placed(*trials[0]), placed(*trials[1]), summary.standard_error), width);
+    return as_lines(second_place_text(placed(*trials[0]), placed(*trials[1]), summary.result.standard_error), width);
 }
 
 std::string second_place(Summary const& summary, std::vector<GroupTally const*> const& groups, std::size_t width) {
@@ -118,17 +118,18 @@ std::string rest_of(std::size_t ranked, std::size_t without, std::string const& 
 std::string group_table(Summary const& summary, std::size_t width) {
     auto const groups = ranked_groups(summary);
     auto out =
-        cut(fmt::format("{:>4} {:>9}  {:>12} {:>8}  config", "rank", "trials", summary.metric, "spread"), width) + "\n";
+        cut(fmt::format("{:>4} {:>9}  {:>12} {:>8}  config", "rank", "trials", summary.result.metric, "spread"), width) +
+        "\n";
     for (std::size_t i = 0; i < std::min(groups.size(), k_leaderboard_rows); ++i) {
         auto const& first = summary.trials.at(groups[i]->trials.front().index());
         out += with_config(row(i + 1, *groups[i]), configuration_of(first.assignment), width);
     }
     out += rest_of(groups.size(), summary.groups.size() - groups.size(),
-                   fmt::format("a finite {} of every trial", summary.metric));
+                   fmt::format("a finite {} of every trial", summary.result.metric));
     out += second_place(summary, groups, width);
-    if (!summary.best_trial) return out;
-    return out + fmt::format("     best model: trial {}, epoch {}\n", summary.best_trial->value,
-                             summary.trials.at(summary.best_trial->index()).tally.best->epoch);
+    if (!summary.result.best_trial) return out;
+    return out + fmt::format("     best model: trial {}, epoch {}\n", summary.result.best_trial->value,
+                             summary.trials.at(summary.result.best_trial->index()).tally.best->epoch);
 }
 
 }  // namespace
@@ -151,24 +152,25 @@ std::string leaderboard(Summary const& summary, int columns) {
     auto const second = second_metric(summary, trials, width);
     auto const column = second.empty() ? "" : fmt::format(" {:>9}", second);
     auto out =
-        cut(fmt::format("{:>4} {:>5}  {:>12} {:>5}{}  config", "rank", "trial", summary.metric, "epoch", column), width) +
+        cut(fmt::format("{:>4} {:>5}  {:>12} {:>5}{}  config", "rank", "trial", summary.result.metric, "epoch", column),
+            width) +
         "\n";
     for (std::size_t i = 0; i < std::min(trials.size(), k_leaderboard_rows); ++i)
         out += with_config(row(i + 1, *trials[i], summary, second), trials[i]->assignment, width);
     auto const no_epoch = static_cast<std::size_t>(std::ranges::count_if(summary.trials, [](TrialSummary const& trial) {
         return !trial.tally.best && trial.tally.epochs == 0 && !trial.tally.failed;
     }));
-    out +=
-        rest_of(trials.size(), summary.trials.size() - trials.size() - no_epoch, fmt::format("a finite {}", summary.metric));
+    out += rest_of(trials.size(), summary.trials.size() - trials.size() - no_epoch,
+                   fmt::format("a finite {}", summary.result.metric));
     if (no_epoch > 0) out += fmt::format("     {} without an epoch that has ended\n", no_epoch);
     return out + second_place(summary, trials, width) + worse_than_the_mean(trials);
 }
 
 std::string best_configuration(Summary const& summary, int columns) {
-    if (!summary.best_trial) return "";
-    auto const configuration = configuration_of(summary.trials.at(summary.best_trial->index()).assignment);
+    if (!summary.result.best_trial) return "";
+    auto const configuration = configuration_of(summary.trials.at(summary.result.best_trial->index()).assignment);
     auto const width = static_cast<std::size_t>(std::max(columns, 40));
-    auto line = fmt::format("best: trial {} with", summary.best_trial->value);
+    auto line = fmt::format("best: trial {} with", summary.result.best_trial->value);
     std::string out;
     for (auto const& [path, value] : configuration) {
         auto const setting = fmt::format("{}={}", path, value.is_string() ? value.string() : value.dump());

@@ -42,7 +42,7 @@ TrialEvents::TrialEvents(std::filesystem::path folder, Experiment const& experim
     : files_(std::make_unique<EventFiles>(std::move(folder), unix_s(), std::move(journal))),
       kinds_(kinds_of(experiment)),
       search_clones_(procedure_traits(experiment.search.procedure).clones),
-      groups_(experiment.search.copies() > 1),
+      groups_(experiment.search.copies.count() > 1),
       start_unix_s_(unix_s()) {}
 
 TrialEvents::~TrialEvents() = default;

@@ -78,7 +78,7 @@ TEST(Forecast, AveragedSlotsTravelToo) {
     auto what = case_of("model_averaging", 2);
     what.strategy.batch = GroupBatch::per_worker;
     auto const weights = forecast(basis(), what).network_bytes;
-    what.strategy.momentum = SlotPolicy::averaged;
+    what.strategy.averaging.momentum = SlotPolicy::averaged;
     EXPECT_EQ(forecast(basis(), what).network_bytes, 2 * weights);
 }
 

@@ -17,9 +17,10 @@ Checkup healthy() {
         facts.host = rank < 2 ? "a" : "b";
         facts.build = "1.0 abc";
         facts.cpu = "Xeon";
-        facts.memory_bytes = facts.shared_bytes = facts.open_files = facts.locked_bytes = facts.file_bytes = k_many;
+        facts.memory_bytes = facts.shared_bytes = facts.limits.open_files = facts.limits.locked_bytes =
+            facts.limits.file_bytes = k_many;
         facts.infiniband = true;
-        facts.round_trip_s = 1e-4;
+        facts.clock.round_trip_s = 1e-4;
         out.ranks.push_back(facts);
     }
     return out;
@@ -67,12 +68,12 @@ TEST(Doctor, ARunWouldBeSlowOrLookWrong) {
         void (*change)(Checkup&);
         char const* says;
     } const cases[] = {
-        {[](Checkup& c) { c.ranks[1].open_files = 256; }, "rank 1 (a): may open 256 files"},
-        {[](Checkup& c) { c.ranks[1].file_bytes = 1000; }, "may write files of at most 1.0 kB"},
+        {[](Checkup& c) { c.ranks[1].limits.open_files = 256; }, "rank 1 (a): may open 256 files"},
+        {[](Checkup& c) { c.ranks[1].limits.file_bytes = 1000; }, "may write files of at most 1.0 kB"},
         {[](Checkup& c) { c.ranks[2].shared_bytes = 64'000'000; }, "/dev/shm has 64.0 MB free"},
-        {[](Checkup& c) { c.ranks[2].locked_bytes = 65536; }, "may lock 65.5 kB of memory"},
-        {[](Checkup& c) { c.ranks[2].ahead_s = -90; }, "its clock is behind by 90 s"},
-        {[](Checkup& c) { c.ranks[2].round_trip_s = 0.05; }, "take 50 ms or more"},
+        {[](Checkup& c) { c.ranks[2].limits.locked_bytes = 65536; }, "may lock 65.5 kB of memory"},
+        {[](Checkup& c) { c.ranks[2].clock.ahead_s = -90; }, "its clock is behind by 90 s"},
+        {[](Checkup& c) { c.ranks[2].clock.round_trip_s = 0.05; }, "take 50 ms or more"},
         {[](Checkup& c) { c.ranks[2].cpu = "EPYC"; }, "another kind of CPU, EPYC (rank 0: Xeon)"},
         {[](Checkup& c) { c.folder_free_bytes = 1000; }, "/shared/runs has 1.0 kB free"},
         {[](Checkup& c) { c.links[0].bytes_per_s = 1e9; }, "a to b: 1.0 GB/s (slow for InfiniBand"},
@@ -91,7 +92,7 @@ TEST(Doctor, ARunWouldBeSlowOrLookWrong) {
 
 TEST(Doctor, NoLimitOnLockedMemoryIsNeededWithoutInfiniband) {
     auto checkup = healthy();
-    for (auto& rank : checkup.ranks) rank.infiniband = false, rank.locked_bytes = 65536;
+    for (auto& rank : checkup.ranks) rank.infiniband = false, rank.limits.locked_bytes = 65536;
     checkup.links[0] = {"a", "b", 1e9, false};
     EXPECT_TRUE(findings_of(checkup).empty());
 }

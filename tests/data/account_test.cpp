@@ -36,7 +36,7 @@ TEST(Account, of_arrays_in_an_archive) {
                                                                      {"y_train", npy<float>("<f4", "(4,)", {3, 7, 3, 7})},
                                                                      {"x_test", pixels},
                                                                      {"y_test", k_labels}})}});
-    EXPECT_EQ(import_npy_files(options).manifest.decisions,
+    EXPECT_EQ(import_npy_files(options).manifest.origin.decisions,
               (Account{"4 rows of 'x_train' with the labels 'y_train'",
                        "4 rows of 'x_test' with the labels 'y_test', as the test split of the source",
                        "features and labels found by their names",
@@ -48,15 +48,15 @@ TEST(Account, of_arrays_in_an_archive) {
 TEST(Account, of_two_files_and_of_chosen_arrays) {
     Sources const sources;
     auto const bytes = npy<std::uint8_t>("|u1", "(4, 2)", {1, 2, 3, 4, 5, 6, 7, 8});
-    EXPECT_EQ(
-        import_npy_files(sources.with<ImportArraysOptions>({{"a.npy", bytes}, {"b.npy", k_labels}})).manifest.decisions,
-        (Account{"4 rows of 'a.npy' with the labels 'b.npy'", "features and labels in the order of the two files",
-                 "2 classes of int64: the integers from 0 up"}));
+    EXPECT_EQ(import_npy_files(sources.with<ImportArraysOptions>({{"a.npy", bytes}, {"b.npy", k_labels}}))
+                  .manifest.origin.decisions,
+              (Account{"4 rows of 'a.npy' with the labels 'b.npy'", "features and labels in the order of the two files",
+                       "2 classes of int64: the integers from 0 up"}));
     Sources const named;
     auto options = named.with<ImportArraysOptions>({{"a.npz", npz({{"x", bytes}, {"left", k_labels}, {"y", k_labels}})}});
     options.labels = "left";
     options.vocabulary = 9;
-    EXPECT_EQ(import_npy_files(options).manifest.decisions,
+    EXPECT_EQ(import_npy_files(options).manifest.origin.decisions,
               (Account{"4 rows of 'x' with the labels 'left'",
                        "features and labels as --labels says, and by the features' name",
                        "2 classes of int64: the integers from 0 up", "features are ids below 9 (--vocabulary)"}));
@@ -66,7 +66,7 @@ TEST(Account, of_tokens) {
     Sources const texts;
     auto options = texts.with<ImportTokensOptions>({{"a.txt", "abcdefghij"}});
     options.context = 4;
-    EXPECT_EQ(import_token_files(options).manifest.decisions,
+    EXPECT_EQ(import_token_files(options).manifest.origin.decisions,
               (Account{"tokens are the bytes of files", "vocabulary 256: every byte",
                        "2 rows of 4 tokens, each with the token after it as label",
                        "1 token is left out: at the end of a file, fewer than --context fill no row"}));
@@ -74,7 +74,7 @@ TEST(Account, of_tokens) {
     options =
         arrays.with<ImportTokensOptions>({{"a.npy", npy<std::uint16_t>("<u2", "(9,)", {0, 1, 2, 3, 300, 1, 2, 3, 4})}});
     options.context = 4;
-    EXPECT_EQ(import_token_files(options).manifest.decisions,
+    EXPECT_EQ(import_token_files(options).manifest.origin.decisions,
               (Account{"tokens are the ids of npy files (uint16)", "vocabulary 301: the largest token + 1",
                        "2 rows of 4 tokens, each with the token after it as label"}));
 }
@@ -82,17 +82,19 @@ TEST(Account, of_tokens) {
 TEST(Account, of_idx_and_cifar) {
     Sources const sources;
     auto const pixels = "\0\0\x08\x03\0\0\0\2\0\0\0\1\0\0\0\1"s + "ab", labels = "\0\0\x08\x01\0\0\0\2"s + "\3\7";
-    EXPECT_EQ(
-        import_idx_files(sources.with({{"i", pixels}, {"l", labels}, {"ti", pixels}, {"tl", labels}})).manifest.decisions,
-        (Account{"2 rows of i with the labels of l", "2 rows of ti with the labels of tl, as the test split of the source",
-                 "2 classes: named by the labels, in ascending order"}));
+    EXPECT_EQ(import_idx_files(sources.with({{"i", pixels}, {"l", labels}, {"ti", pixels}, {"tl", labels}}))
+                  .manifest.origin.decisions,
+              (Account{"2 rows of i with the labels of l",
+                       "2 rows of ti with the labels of tl, as the test split of the source",
+                       "2 classes: named by the labels, in ascending order"}));
     Sources const batches;
     std::string batch;
     for (int i = 0; i < 10; ++i) batch += static_cast<char>(i) + std::string(3072, 'x');
-    EXPECT_EQ(import_cifar_files(batches.with({{"data_batch_1.bin", batch}, {"test_batch.bin", batch}})).manifest.decisions,
-              (Account{"the format is CIFAR-10, by the names and sizes of the files", "10 rows of data_batch_1.bin",
-                       "10 rows of test_batch.bin, as the test split of the source",
-                       "10 classes, without names, since batches.meta.txt is not beside the files"}));
+    EXPECT_EQ(
+        import_cifar_files(batches.with({{"data_batch_1.bin", batch}, {"test_batch.bin", batch}})).manifest.origin.decisions,
+        (Account{"the format is CIFAR-10, by the names and sizes of the files", "10 rows of data_batch_1.bin",
+                 "10 rows of test_batch.bin, as the test split of the source",
+                 "10 classes, without names, since batches.meta.txt is not beside the files"}));
 }
 
 TEST(Account, of_images) {
@@ -103,7 +105,7 @@ TEST(Account, of_images) {
     write_text(images.in("notes.txt"), "x");
     images.options.size = 4;
     images.options.skip_bad = true;
-    EXPECT_EQ(images.run().manifest.decisions,
+    EXPECT_EQ(images.run().manifest.origin.decisions,
               (Account{"17 images in 2 classes, which the folders name", "1 channel (grey), since every image is grey",
                        "16 images are brought to 4x4 pixels, of which the middle is cut out",
                        "1 image is left out, since it cannot be decoded",
@@ -112,7 +114,7 @@ TEST(Account, of_images) {
     split.two_classes("train/");
     split.grey("test/dog/9.png", 3, 2, 1);
     split.options.colour = Colour::rgb;
-    EXPECT_EQ(split.run().manifest.decisions,
+    EXPECT_EQ(split.run().manifest.origin.decisions,
               (Account{"17 images in 2 classes, which the folders name",
                        "the folders above the classes say which images train, validate and test",
                        "3 channels (RGB), as --colour says", "all images have 3x2 pixels, as stored",

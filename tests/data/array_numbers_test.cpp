@@ -17,16 +17,16 @@ std::string const k_numbers = npy<float>("<f4", "(4,)", {1, 2, 3, 4});
 TEST(ArrayNumbers, floats_of_small_spread_keep_their_differences) {
     Arrays const table(npy<double>("<f8", "(4, 2)", {1e9, 1, 1e9 + 0.25, 2, 1e9 + 0.5, 3, 1e9 + 7, 4}), k_labels);
     auto const manifest = table.run();
-    EXPECT_EQ(manifest.feature_offset, (std::vector<double>{1e9, 0}));
+    EXPECT_EQ(manifest.features.offset, (std::vector<double>{1e9, 0}));
     EXPECT_EQ(table.rows(), (Rows{{0, 1, 0}, {0.25F, 2, 1}, {0.5F, 3, 0}, {7, 4, 1}}));
     EXPECT_TRUE(decided(manifest, "subtracted, as float32 has 24 bits: 1000000000 from feature 0"))
-        << ::testing::PrintToString(manifest.decisions);
+        << ::testing::PrintToString(manifest.origin.decisions);
 }
 
 TEST(ArrayNumbers, integers_of_64_bits_are_subtracted_exactly) {
     constexpr std::int64_t base = (std::int64_t{1} << 60) + 256;
     Arrays const table(npy<std::int64_t>("<i8", "(4,)", {base, base + 1, base + 3, base + 1000}), k_labels);
-    EXPECT_EQ(table.run().feature_offset, (std::vector<double>{static_cast<double>(base)}));
+    EXPECT_EQ(table.run().features.offset, (std::vector<double>{static_cast<double>(base)}));
     EXPECT_EQ(table.rows(), (Rows{{0, 0}, {1, 1}, {3, 0}, {1000, 1}}));
     Arrays const negative(npy<std::int64_t>("<i8", "(4,)", {-base, 1 - base, 3 - base, 9 - base}), k_labels);
     negative.run();
@@ -38,7 +38,7 @@ TEST(ArrayNumbers, integers_of_64_bits_are_subtracted_exactly) {
     for (auto const& row : hashes.rows()) different.insert(row[0]);
     EXPECT_EQ(different.size(), 4U);
     Arrays const seconds(npy<std::uint32_t>("<u4", "(4,)", {1700000000, 1700000001, 1700000002, 1700000003}), k_labels);
-    EXPECT_EQ(seconds.run().feature_offset, (std::vector<double>{1700000000}));
+    EXPECT_EQ(seconds.run().features.offset, (std::vector<double>{1700000000}));
 }
 
 TEST(ArrayNumbers, integers_that_no_offset_helps_are_refused) {
@@ -57,12 +57,12 @@ TEST(ArrayNumbers, images_and_ids_have_no_offset) {
     Arrays const images(npy<double>("<f8", "(4, 1, 1, 2)", {1e9, 1e9 + 1, 1e9 + 2, 1e9 + 3, 1e9, 1e9 + 1, 1e9, 1e9 + 4}),
                         k_labels);
     auto const manifest = images.run();
-    EXPECT_TRUE(manifest.feature_offset.empty());
+    EXPECT_TRUE(manifest.features.offset.empty());
     EXPECT_TRUE(decided(manifest, "float64 becomes float32: about 80 % of the different numbers become equal to others"))
-        << ::testing::PrintToString(manifest.decisions);
+        << ::testing::PrintToString(manifest.origin.decisions);
     Arrays ids(npy<std::int64_t>("<i8", "(4,)", {1000, 1001, 1002, 1003}), k_labels);
     ids.options.vocabulary = 1 << 24;
-    EXPECT_TRUE(ids.run().feature_offset.empty());
+    EXPECT_TRUE(ids.run().features.offset.empty());
     Arrays const large(npy<std::int64_t>("<i8", "(4, 1, 1, 1)", {100000000, 100000001, 100000002, 3}), k_labels);
     EXPECT_NE(large.error().find("row 0, element 0: 100000000 is beyond 2^24"), std::string::npos);
 }
@@ -73,9 +73,9 @@ TEST(ArrayNumbers, what_float32_loses_is_told) {
     EXPECT_TRUE(decided(manifest,
                         "float64 becomes float32: about 50 % of the different numbers of feature 1, and fewer of others, "
                         "become equal to others"))
-        << ::testing::PrintToString(manifest.decisions);
+        << ::testing::PrintToString(manifest.origin.decisions);
     Arrays const exact(npy<double>("<f8", "(4,)", {0.5, 1, 1.5, 2}), k_labels);
-    for (auto const& sentence : exact.run().decisions) EXPECT_EQ(sentence.find("equal"), sentence.npos) << sentence;
+    for (auto const& sentence : exact.run().origin.decisions) EXPECT_EQ(sentence.find("equal"), sentence.npos) << sentence;
 }
 
 TEST(ArrayTargets, keep_their_differences_or_the_loss_is_told) {
@@ -84,7 +84,7 @@ TEST(ArrayTargets, keep_their_differences_or_the_loss_is_told) {
         table.options.task = Task::regression;
         table.options.standardise = standardise;
         std::string out;
-        for (auto const& sentence : table.run().decisions)
+        for (auto const& sentence : table.run().origin.decisions)
             if (sentence.starts_with("target 0: ")) out = sentence;
         return out;
     };

@@ -39,8 +39,8 @@ Images random_images(FeatureType type, std::vector<std::int64_t> shape, std::int
     out.manifest.type = type;
     out.manifest.shape = std::move(shape);
     for (std::int64_t c = 0; c < out.manifest.shape[0]; ++c) {
-        out.manifest.mean.push_back(100 * rng.uniform());
-        out.manifest.stddev.push_back(1 + 10 * rng.uniform());
+        out.manifest.features.mean.push_back(100 * rng.uniform());
+        out.manifest.features.stddev.push_back(1 + 10 * rng.uniform());
     }
     out.shard.rows = rows;
     for (std::int64_t i = 0; i < rows * out.manifest.row_size(); ++i) {
@@ -115,9 +115,9 @@ Picture reference(Images const& images, DataConfig const& config, std::size_t ro
     Normaliser const normaliser(m, config);
     Picture out{m.shape[0], m.shape[1], m.shape[2], std::vector<float>(static_cast<std::size_t>(m.row_size()))};
     std::vector<float> fill;
-    for (std::size_t c = 0; c < m.mean.size(); ++c)
-        fill.push_back(config.normalise ? 0
-                                        : static_cast<float>(m.mean[c]) / (m.type == FeatureType::uint8 ? 255.0F : 1.0F));
+    for (std::size_t c = 0; c < m.features.mean.size(); ++c)
+        fill.push_back(
+            config.normalise ? 0 : static_cast<float>(m.features.mean[c]) / (m.type == FeatureType::uint8 ? 255.0F : 1.0F));
     auto const picked = std::vector{static_cast<std::uint32_t>(row)};
     normaliser.gather(images.shard, picked, out.pixels.data());
     Rng rng(stream_key(42, Purpose::augmentation, {7, 3, 5, static_cast<std::int64_t>(row)}));
@@ -183,8 +183,8 @@ Images maps(std::int64_t rows) {
     Images out;
     out.manifest.type = FeatureType::uint8;
     out.manifest.shape = {1, 12, 12};
-    out.manifest.mean = {0};
-    out.manifest.stddev = {1};
+    out.manifest.features.mean = {0};
+    out.manifest.features.stddev = {1};
     out.shard.rows = rows;
     for (std::int64_t i = 0; i < rows * 144; ++i)
         out.shard.features.own().push_back(static_cast<std::byte>(16 * (i % 144 / 12) + i % 12));
@@ -234,8 +234,8 @@ TEST(Augmenter, cuts_squares_centred_anywhere) {
 TEST(CheckAugment, complains_about_what_does_not_fit) {
     Manifest m;
     m.shape = {64};
-    m.mean.assign(64, 0);
-    m.stddev.assign(64, 1);
+    m.features.mean.assign(64, 0);
+    m.features.stddev.assign(64, 1);
     DataConfig config;
     config.augment = {flip(0.5), crop(8), cutout(0, 1), crop(7), crop(-1)};
     auto const complaints = [&] {

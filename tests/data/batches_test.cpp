@@ -138,8 +138,8 @@ TEST_P(Normalisers, equal_a_plain_loop) {
     auto const scales = manifest.shape.size() == 3 ? static_cast<std::size_t>(manifest.shape[0]) : size;
     Rng rng(1);
     for (std::size_t i = 0; i < scales; ++i) {
-        manifest.mean.push_back(100 * rng.uniform());
-        manifest.stddev.push_back(1 + 10 * rng.uniform());
+        manifest.features.mean.push_back(100 * rng.uniform());
+        manifest.features.stddev.push_back(1 + 10 * rng.uniform());
     }
     Shard shard;
     shard.rows = 50;
@@ -159,8 +159,10 @@ TEST_P(Normalisers, equal_a_plain_loop) {
     for (std::size_t row = 0; row < picked.size(); ++row)
         for (std::size_t i = 0; i < size; ++i) {
             auto const scale = i / (size / scales);
-            auto const wanted = (plain[picked[row] * size + i] - manifest.mean[scale]) / manifest.stddev[scale];
-            ASSERT_NEAR(out[row * size + i], wanted, 1e-5 * (1 + std::abs(manifest.mean[scale]))) << row << " " << i;
+            auto const wanted =
+                (plain[picked[row] * size + i] - manifest.features.mean[scale]) / manifest.features.stddev[scale];
+            ASSERT_NEAR(out[row * size + i], wanted, 1e-5 * (1 + std::abs(manifest.features.mean[scale])))
+                << row << " " << i;
         }
     EXPECT_EQ(out.back(), 12345.0F);  // nothing behind the batch
 }
@@ -191,8 +193,8 @@ using Floats = std::vector<float>;
 TEST(Normaliser, off_scales_bytes_to_one_and_leaves_floats) {
     Manifest m;
     m.shape = {3};
-    m.mean = {1, 2, 3};
-    m.stddev = {4, 5, 6};
+    m.features.mean = {1, 2, 3};
+    m.features.stddev = {4, 5, 6};
     EXPECT_EQ(normalised(m, Floats{-0.5F, 1e30F, 0.1F, 7, 8, 9}, false), (Floats{-0.5F, 1e30F, 0.1F, 7, 8, 9}));
     m.type = FeatureType::uint8;
     std::vector<std::uint8_t> const bytes{0, 255, 51, 1, 2, 254};
@@ -206,8 +208,8 @@ TEST(Normaliser, categories_and_tokens_stay_what_they_are) {
     Manifest m;
     m.shape = {3};
     m.type = FeatureType::uint8;
-    m.mean = {0, 2, 0};
-    m.stddev = {1, 4, 1};
+    m.features.mean = {0, 2, 0};
+    m.features.stddev = {1, 4, 1};
     std::vector<std::uint8_t> const bytes{0, 10, 51, 1, 6, 255};
     m.categories = {2, 0, 256};
     EXPECT_EQ(normalised(m, bytes, true), (Floats{0, 2, 51, 1, 1, 255}));

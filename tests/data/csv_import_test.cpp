@@ -34,9 +34,9 @@ void expect_statistics_of_the_rows(Manifest const& manifest, std::filesystem::pa
             squares += value * value;
             ++count;
         }
-    ASSERT_EQ(manifest.mean.size(), 1U);
-    EXPECT_NEAR(manifest.mean[0], sum / count, 1e-12);
-    EXPECT_NEAR(manifest.stddev[0], std::sqrt(squares / count - sum / count * sum / count), 1e-9);
+    ASSERT_EQ(manifest.features.mean.size(), 1U);
+    EXPECT_NEAR(manifest.features.mean[0], sum / count, 1e-12);
+    EXPECT_NEAR(manifest.features.stddev[0], std::sqrt(squares / count - sum / count * sum / count), 1e-9);
 }
 
 Rows rows_of_csv(std::filesystem::path const& path) {
@@ -116,8 +116,8 @@ TEST(CsvImport, text_labels_and_categories_are_mapped_and_recorded) {
     EXPECT_EQ(manifest.type, FeatureType::float32);
     EXPECT_EQ(manifest.class_names, (std::vector<std::string>{"cat", "dog"}));
     EXPECT_EQ(manifest.shape, (std::vector<std::int64_t>{4}));
-    EXPECT_EQ(manifest.provenance.at("features").dump(), R"(["colour=a,b","colour=blue","colour=red","size"])");
-    EXPECT_EQ(manifest.provenance.at("categories").dump(), R"({"colour":["a,b","blue","red"]})");
+    EXPECT_EQ(manifest.origin.provenance.at("features").dump(), R"(["colour=a,b","colour=blue","colour=red","size"])");
+    EXPECT_EQ(manifest.origin.provenance.at("categories").dump(), R"({"colour":["a,b","blue","red"]})");
     EXPECT_EQ(all_rows(import.options.out), (Rows{{0, 0, 1, 1, 1}, {0, 0, 1, 3, 1}, {0, 1, 0, 2.5F, 0}, {1, 0, 0, 4, 0}}));
 }
 
@@ -132,17 +132,17 @@ TEST(CsvImport, integer_labels) {
 
 TEST(CsvImport, header_is_found_or_forced) {
     Imported found("a,b\n1,0\n2,1\n");
-    EXPECT_EQ(found.run().manifest.provenance.at("header"), Json(true));
+    EXPECT_EQ(found.run().manifest.origin.provenance.at("header"), Json(true));
     Imported none("1,x\n2,y\n3,x\n4,y\n");
-    EXPECT_EQ(none.run().manifest.provenance.at("header"), Json(false));
+    EXPECT_EQ(none.run().manifest.origin.provenance.at("header"), Json(false));
     EXPECT_EQ(all_rows(none.options.out).size(), 4U);
     Imported forced("1,0\n2,1\n3,0\n");
     forced.options.header = CsvHeader::present;
-    EXPECT_EQ(forced.run().manifest.provenance.at("features").dump(), R"(["1"])");
+    EXPECT_EQ(forced.run().manifest.origin.provenance.at("features").dump(), R"(["1"])");
     EXPECT_EQ(all_rows(forced.options.out), (Rows{{2, 1}, {3, 0}}));
     Imported absent("a,b\nb,c\na,c\nb,b\n");
     absent.options.header = CsvHeader::absent;
-    EXPECT_EQ(absent.run().manifest.provenance.at("features").dump(), R"(["column 0=a","column 0=b"])");
+    EXPECT_EQ(absent.run().manifest.origin.provenance.at("features").dump(), R"(["column 0=a","column 0=b"])");
     EXPECT_EQ(all_rows(absent.options.out).size(), 4U);
 }
 
@@ -205,7 +205,7 @@ TEST(CsvImport, missing_values_become_the_training_mean) {
     }
     EXPECT_GE(rows_with_mean, 3);
     EXPECT_EQ(rows_without_category, 1);
-    EXPECT_NEAR(manifest.mean[0], sum / present, 1e-12);
+    EXPECT_NEAR(manifest.features.mean[0], sum / present, 1e-12);
 }
 
 TEST(CsvImport, rows_with_missing_values_can_be_dropped) {
@@ -220,9 +220,9 @@ TEST(CsvImport, rows_with_missing_values_can_be_dropped) {
 TEST(CsvImport, constant_features_have_stddev_one) {
     Imported import("a,b,y\n5,1,0\n5,2,1\n5,3,0\n5,4,1\n");
     auto const manifest = import.run().manifest;
-    EXPECT_EQ(manifest.mean[0], 5);
-    EXPECT_EQ(manifest.stddev[0], 1);
-    EXPECT_GT(manifest.stddev[1], 0);
+    EXPECT_EQ(manifest.features.mean[0], 5);
+    EXPECT_EQ(manifest.features.stddev[0], 1);
+    EXPECT_GT(manifest.features.stddev[1], 0);
 }
 
 struct BadCsv {
@@ -276,7 +276,7 @@ TEST(CsvImport, a_target_that_never_changes_is_refused) {
     import.options.label = {"b", "c"};
     auto const manifest = import.run().manifest;
     EXPECT_EQ(manifest.outputs, 2);
-    EXPECT_EQ(std::ranges::count(manifest.decisions, "column 'c': the same number in every row"), 1);
+    EXPECT_EQ(std::ranges::count(manifest.origin.decisions, "column 'c': the same number in every row"), 1);
 }
 
 TEST(CsvImport, a_typing_error_in_a_long_column_of_numbers_is_named) {

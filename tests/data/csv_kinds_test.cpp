@@ -34,8 +34,8 @@ TEST_P(Headers, are_found_by_evidence) {
     Imported import(GetParam().text);
     if (GetParam().name == "regression_of_continuous_numbers") import.options.task = Task::regression;
     auto const report = import.run();
-    EXPECT_EQ(report.manifest.provenance.at("header"), Json(GetParam().header));
-    EXPECT_EQ(report.manifest.decisions.at(0), GetParam().decision);
+    EXPECT_EQ(report.manifest.origin.provenance.at("header"), Json(GetParam().header));
+    EXPECT_EQ(report.manifest.origin.decisions.at(0), GetParam().decision);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -111,7 +111,7 @@ TEST(CsvEncodings, are_decoded_when_they_are_named) {
     EXPECT_EQ(manifest.class_names, (std::vector<std::string>{"nord",
                                                               "s\xC3\xBC"
                                                               "d"}));
-    EXPECT_EQ(manifest.provenance.at("categories").at("stadt").array().size(), 3U);
+    EXPECT_EQ(manifest.origin.provenance.at("categories").at("stadt").array().size(), 3U);
 }
 
 TEST(CsvEncodings, names_that_nobody_knows) {
@@ -127,7 +127,7 @@ TEST(CsvNumbers, offsets_keep_large_numbers_apart) {
         "t,ns,f,y\n1700000000,1700000000000000001,1000000.001,0\n1700000001,1700000000000000002,1000000.002,1\n"
         "1700000003,1700000000000000004,1000000.003,0\n1700000004,1700000000000000003,1000000.004,1\n");
     auto const report = import.run();
-    EXPECT_EQ(report.manifest.feature_offset, (std::vector<double>{1700000000, 1.7e18, 1000000}));
+    EXPECT_EQ(report.manifest.features.offset, (std::vector<double>{1700000000, 1.7e18, 1000000}));
     EXPECT_TRUE(decided(report.manifest, "column 't': 1700000000 is subtracted, as float32 has 24 bits"));
     auto const rows = all_rows(import.options.out);
     std::vector<float> seconds, nanoseconds, fractions;
@@ -160,20 +160,20 @@ TEST(CsvNumbers, targets_are_stored_in_deviations_from_their_mean) {
     import.options.task = Task::regression;
     import.options.valid = 0;
     auto const manifest = import.run().manifest;
-    EXPECT_EQ(manifest.target_mean, std::vector<double>{100000002});
-    ASSERT_EQ(manifest.target_stddev.size(), 1U);
-    EXPECT_DOUBLE_EQ(manifest.target_stddev[0], std::sqrt(1.25));
+    EXPECT_EQ(manifest.targets.mean, std::vector<double>{100000002});
+    ASSERT_EQ(manifest.targets.stddev.size(), 1U);
+    EXPECT_DOUBLE_EQ(manifest.targets.stddev[0], std::sqrt(1.25));
     auto const rows = all_rows(import.options.out);
     for (std::size_t i = 0; i < rows.size(); ++i)
         EXPECT_NEAR(target_in_units(manifest, 0, static_cast<double>(rows[i][1])), 100000000.5 + static_cast<double>(i),
                     1e-6);
     auto const again = read_manifest(import.options.out);
-    EXPECT_EQ(again.target_mean, manifest.target_mean);
-    EXPECT_EQ(again.target_stddev, manifest.target_stddev);
+    EXPECT_EQ(again.targets.mean, manifest.targets.mean);
+    EXPECT_EQ(again.targets.stddev, manifest.targets.stddev);
     Imported raw(text);
     raw.options.task = Task::regression;
     raw.options.standardise = false;
-    EXPECT_TRUE(raw.run().manifest.target_mean.empty());
+    EXPECT_TRUE(raw.run().manifest.targets.mean.empty());
 }
 
 // 4: labels that are codes.
@@ -270,9 +270,9 @@ TEST(CsvColumns, are_dropped_without_a_look) {
     import.options.columns = {{"drop", "id", ColumnType::dropped}, {"drop", "note", ColumnType::dropped}};
     import.options.missing = MissingValues::drop;
     auto const report = import.run();
-    EXPECT_EQ(report.manifest.provenance.at("features").dump(), R"(["a"])");
+    EXPECT_EQ(report.manifest.origin.provenance.at("features").dump(), R"(["a"])");
     EXPECT_EQ(report.dropped_rows, 0) << "a gap in a column that is dropped is none";
-    EXPECT_EQ(report.manifest.provenance.at("dropped").dump(), R"(["id","note"])");
+    EXPECT_EQ(report.manifest.origin.provenance.at("dropped").dump(), R"(["id","note"])");
 }
 
 TEST(CsvColumns, dates_become_days) {
@@ -303,7 +303,7 @@ TEST(CsvColumns, other_delimiters) {
         Imported import(text);
         import.options.delimiter = delimiter;
         import.options.missing = MissingValues::drop;
-        EXPECT_EQ(import.run().manifest.provenance.at("categories").dump(), R"({"b":["x,;|","z"]})");
+        EXPECT_EQ(import.run().manifest.origin.provenance.at("categories").dump(), R"({"b":["x,;|","z"]})");
     }
 }
 
@@ -314,7 +314,7 @@ TEST(CsvAccount, one_class_of_nearly_all_rows_is_named) {
         Imported import(text);
         import.options.valid = 0;
         std::string out;
-        for (auto const& sentence : import.run().manifest.decisions)
+        for (auto const& sentence : import.run().manifest.origin.decisions)
             if (sentence.find(" % of the training rows ") != sentence.npos) out += sentence;
         return out;
     };
@@ -337,16 +337,16 @@ TEST(CsvAccount, classes_without_validation_rows_are_named) {
     import.options.stratify = true;
     import.options.valid = 0.4;
     auto const report = import.run();
-    EXPECT_TRUE(decided(report.manifest, "no validation row of class 'rare'")) << report.manifest.decisions.back();
-    EXPECT_EQ(report.manifest.valid_counts.back(), 0);
-    EXPECT_EQ(read_manifest(import.options.out).decisions, report.manifest.decisions);
+    EXPECT_TRUE(decided(report.manifest, "no validation row of class 'rare'")) << report.manifest.origin.decisions.back();
+    EXPECT_EQ(report.manifest.class_rows.valid.back(), 0);
+    EXPECT_EQ(read_manifest(import.options.out).origin.decisions, report.manifest.origin.decisions);
 }
 
 TEST(CsvNumbers, the_elements_of_a_picture_have_no_offsets_of_their_own) {
     Imported import("a,b,y\n1700000000,1700000300,0\n1700000001,1700000400,1\n");
     import.options.shape = "1x1x2";
     auto const manifest = import.run().manifest;
-    EXPECT_EQ(manifest.feature_offset, std::vector<double>{});
+    EXPECT_EQ(manifest.features.offset, std::vector<double>{});
     EXPECT_TRUE(
         decided(manifest, "column 'a': integers that differ by less than 128 can become equal (float32 has 24 bits)"));
 }

@@ -22,7 +22,7 @@ TEST(CsvRobustness, a_byte_order_mark_is_no_part_of_the_header) {
         "\xEF\xBB\xBF"
         "a,b\n1,0\n2,1\n");
     import.options.label = {"a"};
-    EXPECT_EQ(import.run().manifest.provenance.at("features").dump(), R"(["b"])");
+    EXPECT_EQ(import.run().manifest.origin.provenance.at("features").dump(), R"(["b"])");
 }
 
 TEST(CsvRobustness, nul_bytes_and_utf16_are_named) {
@@ -89,7 +89,7 @@ TEST(CsvRobustness, a_file_without_line_ends_does_not_swallow_the_memory) {
 TEST(CsvRobustness, long_cells_survive) {
     std::string const cell(200'000, 'x');
     Imported import("t,y\n" + cell + ",0\nshort,1\n" + cell + ",1\nshort,0\n");
-    EXPECT_EQ(import.run().manifest.provenance.at("categories").at("t").array()[1], Json(cell));
+    EXPECT_EQ(import.run().manifest.origin.provenance.at("categories").at("t").array()[1], Json(cell));
 }
 
 }  // namespace csv_robustness_test

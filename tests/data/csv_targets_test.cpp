@@ -21,7 +21,7 @@ TEST(CsvTargets, several_targets_in_the_order_of_the_options) {
     import.options.label = {"z", "y"};
     auto const manifest = import.run().manifest;
     EXPECT_EQ(manifest.outputs, 2);
-    EXPECT_EQ(manifest.provenance.at("label").dump(), R"(["z","y"])");
+    EXPECT_EQ(manifest.origin.provenance.at("label").dump(), R"(["z","y"])");
     EXPECT_EQ(all_rows(import.options.out), (Rows{{1, 10, 7, 0.5F}, {2, 20, 8, -1}, {3, 30, 9, 2}, {4, 40, 6, 1000}}));
     EXPECT_EQ(verify_files(import.options.out).failures, std::vector<std::string>{});
 }
@@ -60,7 +60,7 @@ TEST(CsvHash, texts_become_one_feature_each) {
     EXPECT_EQ(manifest.shape, (std::vector<std::int64_t>{3}));
     EXPECT_EQ(manifest.categories, (std::vector<std::int64_t>{1000, 0, 1000}));
     EXPECT_EQ(manifest.type, FeatureType::float32);
-    EXPECT_EQ(manifest.provenance.at("hash_buckets"), Json(1000));
+    EXPECT_EQ(manifest.origin.provenance.at("hash_buckets"), Json(1000));
     auto const red = bucket("c", "red", 1000), blue = bucket("c", "blue", 1000);
     Rows expected{{red, 1.5F, bucket("d", "red", 1000), 0},
                   {blue, 2, 0, 1},

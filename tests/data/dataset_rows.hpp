@@ -13,7 +13,7 @@ namespace hopscotch {
 
 // Whether the account of the import has this sentence.
 inline bool decided(Manifest const& manifest, std::string const& sentence) {
-    return std::ranges::find(manifest.decisions, sentence) != manifest.decisions.end();
+    return std::ranges::find(manifest.origin.decisions, sentence) != manifest.origin.decisions.end();
 }
 
 using Rows = std::vector<std::vector<float>>;

@@ -49,7 +49,7 @@ TEST(DatasetWriter, several_targets_come_back_in_the_place_of_their_row) {
             writer.add(features, targets);
         }
         auto const manifest = writer.finish();
-        ASSERT_EQ(manifest.target_mean.empty(), raw);
+        ASSERT_EQ(manifest.targets.mean.empty(), raw);
         ASSERT_EQ(manifest.files(Split::test).size(), 3U);
         EXPECT_EQ(manifest.test[1].file, "test-00001.h5");
         EXPECT_EQ(manifest.rows(Split::train), 54);
@@ -126,14 +126,14 @@ TEST(DatasetWriter, mean_and_stddev_are_those_of_the_training_rows_alone) {
             writer.add(std::span<float const>(numbers), label);
         }
         auto const manifest = writer.finish();
-        ASSERT_EQ(manifest.mean.size(), 2U);
+        ASSERT_EQ(manifest.features.mean.size(), 2U);
         for (std::size_t c = 0; c < 2; ++c) {
             double sum = 0, squares = 0;
             for (auto value : channel[c]) sum += value;
             auto const mean = sum / static_cast<double>(channel[c].size());
             for (auto value : channel[c]) squares += (value - mean) * (value - mean);
-            EXPECT_NEAR(manifest.mean[c], mean, 1e-10);
-            EXPECT_NEAR(manifest.stddev[c], std::sqrt(squares / static_cast<double>(channel[c].size())), 1e-10);
+            EXPECT_NEAR(manifest.features.mean[c], mean, 1e-10);
+            EXPECT_NEAR(manifest.features.stddev[c], std::sqrt(squares / static_cast<double>(channel[c].size())), 1e-10);
         }
     }
 }
@@ -159,9 +159,9 @@ TEST(DatasetWriter, categories_are_not_normalised) {
     for (int row = 0; row < 20; ++row)
         writer.add(std::array{static_cast<float>(row % 7), static_cast<float>(row)}, std::array{row % 2 * 1.0});
     auto const manifest = writer.finish();
-    EXPECT_EQ(manifest.mean[0], 0);
-    EXPECT_EQ(manifest.stddev[0], 1);
-    EXPECT_GT(manifest.mean[1], 1);
+    EXPECT_EQ(manifest.features.mean[0], 0);
+    EXPECT_EQ(manifest.features.stddev[0], 1);
+    EXPECT_GT(manifest.features.mean[1], 1);
     EXPECT_EQ(verify_files(dir / "out").failures, std::vector<std::string>{});
 }
 
@@ -173,7 +173,7 @@ TEST(DatasetWriter, a_language_has_one_vocabulary_for_all_features) {
     for (std::uint8_t row = 0; row < 20; ++row)
         writer.add(std::array<std::uint8_t, 4>{row, 1, 2, 249}, std::array{230.0 + row});
     EXPECT_FALSE(std::filesystem::exists(dir / "out"));
-    EXPECT_EQ(writer.finish().mean, std::vector<double>(4, 0));
+    EXPECT_EQ(writer.finish().features.mean, std::vector<double>(4, 0));
     EXPECT_EQ(verify_files(dir / "out").failures, std::vector<std::string>{});
 }
 

@@ -74,7 +74,7 @@ TEST(IdxImport, a_pair_of_files) {
     EXPECT_EQ(manifest.shape, (std::vector<std::int64_t>{1, 2, 3}));
     EXPECT_EQ(manifest.outputs, 4);
     EXPECT_TRUE(manifest.class_names.empty());
-    EXPECT_EQ(manifest.provenance.at("sources").dump(), R"(["i","l"])");
+    EXPECT_EQ(manifest.origin.provenance.at("sources").dump(), R"(["i","l"])");
     EXPECT_EQ(verify_files(idx.options.out).failures, std::vector<std::string>{});
     auto all = idx.rows(Split::train);
     EXPECT_EQ(all.size(), 15U);

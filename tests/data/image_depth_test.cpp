@@ -50,7 +50,7 @@ TEST_P(DeepRanges, keep_their_differences_by_one_scale) {
         auto const manifest = images.run().manifest;
         EXPECT_EQ(images.values(), GetParam().becomes);
         EXPECT_TRUE(decided(manifest, "images of 16 bits: their values " + GetParam().decision))
-            << ::testing::PrintToString(manifest.decisions);
+            << ::testing::PrintToString(manifest.origin.decisions);
     }
 }
 
@@ -89,7 +89,7 @@ TEST(DeepImages, mixed_with_others_keep_their_meaning_and_the_account_warns) {
     EXPECT_TRUE(decided(manifest,
                         "8 of 9 images have 16 bits: their values 0 to 119 of 0 to 65535 are divided by 257, so that white "
                         "stays white (1 of 256 values are left; scale them yourself, or import them apart)"))
-        << ::testing::PrintToString(manifest.decisions);
+        << ::testing::PrintToString(manifest.origin.decisions);
 }
 
 TEST(DeepImages, the_scale_is_that_of_the_training_images) {
@@ -109,14 +109,14 @@ TEST(DeepImages, ordinary_images_have_no_scale) {
     Images images;
     images.two_classes();
     auto const manifest = images.run().manifest;
-    EXPECT_EQ(manifest.provenance.find("values_16_bit"), nullptr);
-    for (auto const& sentence : manifest.decisions) EXPECT_EQ(sentence.find("16 bits"), sentence.npos);
+    EXPECT_EQ(manifest.origin.provenance.find("values_16_bit"), nullptr);
+    for (auto const& sentence : manifest.origin.decisions) EXPECT_EQ(sentence.find("16 bits"), sentence.npos);
 }
 
 TEST(DeepImages, new_images_obey_the_scale) {
     DeepImages const images({0, 40, 80, 119, 0, 40, 80, 119});
     auto const manifest = images.run().manifest;
-    EXPECT_EQ(manifest.provenance.at("values_16_bit"), Json(Json::Array{0, 119}));
+    EXPECT_EQ(manifest.origin.provenance.at("values_16_bit"), Json(Json::Array{0, 119}));
     auto const value = [&](fs::path const& path) {
         auto const rows = new_images(path, manifest)->next(1);
         return std::to_integer<int>(rows.shard.features[0]);

@@ -39,8 +39,8 @@ TEST(ImageImport, real_photographs_sorted_by_class_make_balanced_shards) {
         for (auto const& [label, count] : classes) EXPECT_EQ(count, 6) << label;
     }
     for (std::size_t c = 0; c < 3; ++c) {  // photographs, not noise, and not swapped: skies make CIFAR bluish and bright
-        EXPECT_NEAR(manifest.mean[c], 120, 20);
-        EXPECT_NEAR(manifest.stddev[c], 63, 12);
+        EXPECT_NEAR(manifest.features.mean[c], 120, 20);
+        EXPECT_NEAR(manifest.features.stddev[c], 63, 12);
     }
 }
 
@@ -71,11 +71,11 @@ TEST(ImageImport, folders_are_classes_in_sorted_order) {
     Images::Content wanted;
     for (int i = 0; i < 8; ++i) wanted.insert({{0, 10 + i}, {1, 20 + i}});
     EXPECT_EQ(all, wanted);
-    EXPECT_EQ(manifest.provenance.dump().find(images.dir.path().string()), std::string::npos);
-    EXPECT_EQ(manifest.provenance.at("source"), Json("in"));
-    EXPECT_EQ(manifest.provenance.at("images"), Json(16));
-    EXPECT_EQ(manifest.provenance.at("ignored_files"), Json(2));
-    EXPECT_EQ(manifest.provenance.at("colour"), Json("grey"));
+    EXPECT_EQ(manifest.origin.provenance.dump().find(images.dir.path().string()), std::string::npos);
+    EXPECT_EQ(manifest.origin.provenance.at("source"), Json("in"));
+    EXPECT_EQ(manifest.origin.provenance.at("images"), Json(16));
+    EXPECT_EQ(manifest.origin.provenance.at("ignored_files"), Json(2));
+    EXPECT_EQ(manifest.origin.provenance.at("colour"), Json("grey"));
 }
 
 TEST(ImageImport, folders_of_splits_are_kept) {
@@ -141,7 +141,7 @@ TEST(ImageImport, corrupt_files_are_listed_or_skipped) {
     EXPECT_EQ(report.skipped_files, 3);
     ASSERT_EQ(report.skipped.size(), 3U);
     EXPECT_TRUE(report.skipped[0].ends_with("in/cat/0.jpg: damaged JPEG: Premature end of JPEG file")) << report.skipped[0];
-    EXPECT_EQ(report.manifest.provenance.at("skipped_files"), Json(3));
+    EXPECT_EQ(report.manifest.origin.provenance.at("skipped_files"), Json(3));
     EXPECT_EQ(images.content(Split::train).size(), 12U);
     EXPECT_EQ(verify_files(images.options.out).failures, std::vector<std::string>{});
 }

@@ -123,7 +123,8 @@ TEST(Exif, an_import_turns_images_upright_and_says_so) {
     Portraits images;
     auto const manifest = images.run().manifest;
     EXPECT_EQ(manifest.shape, (std::vector<std::int64_t>{1, 3, 2}));
-    EXPECT_EQ(std::ranges::count(manifest.decisions, "16 images are turned upright, as their EXIF orientation says"), 1);
+    EXPECT_EQ(std::ranges::count(manifest.origin.decisions, "16 images are turned upright, as their EXIF orientation says"),
+              1);
     auto content = images.content(Split::train);
     content.merge(images.content(Split::valid));
     EXPECT_EQ(content, (Images::Content{{0, 4},
@@ -171,9 +172,9 @@ TEST(Exif, new_images_are_turned_as_those_of_the_training_were) {
     };
     EXPECT_EQ(first_row(), k_seen[5]);
     Json::Object older;  // an import that did not know EXIF
-    for (auto const& member : manifest.provenance.object())
+    for (auto const& member : manifest.origin.provenance.object())
         if (member.key != "orientation") older.push_back(member);
-    manifest.provenance = older;
+    manifest.origin.provenance = older;
     manifest.shape = {1, 2, 3};
     EXPECT_EQ(first_row(), k_seen[0]);
 }

@@ -16,10 +16,10 @@ Manifest example() {
     m.class_names = {"cat \"a\"", "dog"};
     m.train = {{"train-00000.h5", 7, 0xffffffffffffffffU}, {"train-00001.h5", 6, 1}};
     m.valid = {{"valid-00000.h5", 2, 3}};
-    m.mean = {0.1};
-    m.stddev = {1.0 / 3};
-    m.seed = 0xfedcba9876543210U;
-    m.provenance = Json::object({{"importer", "csv"}, {"rows", 15}});
+    m.features.mean = {0.1};
+    m.features.stddev = {1.0 / 3};
+    m.origin.seed = 0xfedcba9876543210U;
+    m.origin.provenance = Json::object({{"importer", "csv"}, {"rows", 15}});
     return m;
 }
 
@@ -40,10 +40,10 @@ TEST(Manifest, survives_writing_and_reading) {
     EXPECT_EQ(read.rows(Split::valid), 2);
     EXPECT_EQ(read.rows(Split::test), 0);
     EXPECT_EQ(read.row_size(), 64);
-    EXPECT_EQ(read.mean, written.mean);
-    EXPECT_EQ(read.stddev, written.stddev);
-    EXPECT_EQ(read.seed, written.seed);
-    EXPECT_EQ(read.provenance, written.provenance);
+    EXPECT_EQ(read.features.mean, written.features.mean);
+    EXPECT_EQ(read.features.stddev, written.features.stddev);
+    EXPECT_EQ(read.origin.seed, written.origin.seed);
+    EXPECT_EQ(read.origin.provenance, written.origin.provenance);
     EXPECT_EQ(dataset_hash(read), dataset_hash(written));
     auto other = written;
     other.valid[0].xxh64 = 4;

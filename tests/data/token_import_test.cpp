@@ -42,7 +42,7 @@ TEST(TokenImport, bytes_are_tokens) {
     EXPECT_EQ(manifest.type, FeatureType::uint8);
     EXPECT_EQ(manifest.outputs, 256);
     EXPECT_EQ(manifest.categories, (std::vector<std::int64_t>{256}));
-    EXPECT_EQ(manifest.provenance.at("dropped_tokens").dump(), "[1]");
+    EXPECT_EQ(manifest.origin.provenance.at("dropped_tokens").dump(), "[1]");
     EXPECT_EQ(all_rows(import.options.out), (Rows{{97, 98, 99, 100}, {100, 101, 102, 103}, {103, 104, 105, 106}}));
 }
 
@@ -52,7 +52,7 @@ TEST(TokenImport, a_row_lies_in_one_file) {
     auto const manifest = import.run();
     EXPECT_EQ(manifest.outputs, 301);
     EXPECT_EQ(manifest.type, FeatureType::float32);
-    EXPECT_EQ(manifest.provenance.at("dropped_tokens").dump(), "[0,2]");
+    EXPECT_EQ(manifest.origin.provenance.at("dropped_tokens").dump(), "[0,2]");
     EXPECT_EQ(all_rows(import.options.out), (Rows{{0, 1, 2, 300}, {10, 11, 12, 13}, {300, 4, 5, 6}}));
 }
 

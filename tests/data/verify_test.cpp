@@ -107,16 +107,16 @@ TEST_F(Verify, finds_wrong_counts_and_missing_files_and_goes_on) {
 
 TEST_F(Verify, finds_statistics_that_are_not_those_of_the_training_rows) {
     auto manifest = read_manifest(data());
-    manifest.mean[0] *= 1.00001;  // within the tolerance
+    manifest.features.mean[0] *= 1.00001;  // within the tolerance
     write_manifest(data(), manifest);
     EXPECT_EQ(failures(), std::vector<std::string>{});
-    manifest.stddev[1] = 2;  // of a constant
+    manifest.features.stddev[1] = 2;  // of a constant
     write_manifest(data(), manifest);
     EXPECT_EQ(failures(),
               (std::vector<std::string>{data().string() + ": mean and stddev of feature 1 are 1 and 1 (dataset.json "
                                                           "says 1 and 2); import the dataset again"}));
-    manifest.stddev[1] = 1;
-    manifest.mean[0] *= 1.001;
+    manifest.features.stddev[1] = 1;
+    manifest.features.mean[0] *= 1.001;
     write_manifest(data(), manifest);
     EXPECT_EQ(failures().size(), 1U);
 }
@@ -127,8 +127,8 @@ std::vector<std::string> failures_of(Manifest manifest, std::vector<float> const
     TemporaryDirectory const dir;
     manifest.shape = {1};
     manifest.outputs = 2;
-    manifest.mean = {0};
-    manifest.stddev = {1};
+    manifest.features.mean = {0};
+    manifest.features.stddev = {1};
     ShardWriter writer(dir / "train-00000.h5", manifest, static_cast<std::int64_t>(features.size()));
     writer.append(std::as_bytes(std::span(features)), std::span<float const>(targets));
     manifest.train = {writer.finish()};

@@ -38,7 +38,7 @@ Result simulate(Experiment const& experiment, int shards, double spread, DecideB
         return experiment.search.procedure == "pbt" ? 1.0 : lognormal(spread, 1, about, 0);
     };
     auto const director =
-        make_director(experiment, make_search(experiment), {cost_of, shards, 0, experiment.search.lookahead, by});
+        make_director(experiment, make_search(experiment), {cost_of, shards, 0, experiment.search.decide.lookahead, by});
     SimulatedJob job(*director, 1);
     job.loss = [&](LapId const& lap) {
         auto const& assignment = director->trials()[lap.trial.index()].assignment;

@@ -82,13 +82,13 @@ TEST(Verdicts, AClonesStateIsKeptUntilItHasTrained) {
     script.verdicts[{TrialId(0), 0}] = verdict(Kind::go_on, 3);
     Stage stage(script, 3, options(1, 2, 1));
     EXPECT_EQ(stage.released(), "0:0 1:0 0:1 1:1 ");
-    EXPECT_EQ(stage.trial(1).loss, LossKind::cross_entropy);
+    EXPECT_EQ(stage.trial(1).config->train.loss, LossKind::cross_entropy);
     stage.done(0, 0);
     stage.done(1, 0);
     EXPECT_EQ(stage.decisions(), "start 0:-1 start 1:-1 go_on 0:0 clone 1:0 ");
     EXPECT_EQ(stage.released(), "0:2 1:2<0:0 ");
     EXPECT_EQ(stage.trial(1).assignment, (Assignment{{"model.cost", 7}, {"train.loss", "huber"}}));
-    EXPECT_EQ(stage.trial(1).loss, LossKind::huber);
+    EXPECT_EQ(stage.trial(1).config->train.loss, LossKind::huber);
     stage.done(0, 1);
     stage.done(1, 1);
     EXPECT_EQ(stage.free_states(), "1:0 ");  // trial 0 has gone on too, but trial 1 has yet to begin with that state

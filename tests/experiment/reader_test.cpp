@@ -27,10 +27,10 @@ TEST(Reader, Defaults) {
     EXPECT_EQ(e.train.optimizer.kind, OptimizerKind::sgd);
     EXPECT_EQ(e.search.procedure, "grid");
     EXPECT_EQ(e.strategy.name, "mop");
-    EXPECT_EQ(e.run.threads, 1);
-    EXPECT_TRUE(e.run.deterministic);
-    EXPECT_FALSE(e.run.tf32 || e.run.cudnn_benchmark);
-    EXPECT_TRUE(e.run.cuda_graphs && e.run.fused_norm);
+    EXPECT_EQ(e.run.cpu.threads, 1);
+    EXPECT_TRUE(e.run.gpu.deterministic);
+    EXPECT_FALSE(e.run.gpu.tf32 || e.run.gpu.cudnn_benchmark);
+    EXPECT_TRUE(e.run.gpu.cuda_graphs && e.run.gpu.fused_norm);
     EXPECT_TRUE(e.train.channels_last);
     EXPECT_EQ(e.run.dir, "r");
     EXPECT_EQ(e.model.arguments.dump(), "{}");
@@ -90,22 +90,22 @@ TEST(Reader, EveryFieldOfARunIsRead) {
     EXPECT_EQ(e.search.mode, Mode::min);  // follows the metric
     EXPECT_EQ(e.strategy.name, "model_averaging");
     EXPECT_EQ(e.strategy.batch, GroupBatch::per_worker) << "its default";
-    EXPECT_EQ(e.strategy.every, 50);
-    ASSERT_TRUE(e.strategy.outer);
-    EXPECT_EQ(e.strategy.outer->momentum, 0.9);
+    EXPECT_EQ(e.strategy.averaging.every, 50);
+    ASSERT_TRUE(e.strategy.averaging.outer);
+    EXPECT_EQ(e.strategy.averaging.outer->momentum, 0.9);
     EXPECT_EQ(e.run.device, "cpu");
-    EXPECT_EQ(e.run.threads, 2);
-    EXPECT_EQ(e.run.helper, HelperThreads::off);
+    EXPECT_EQ(e.run.cpu.threads, 2);
+    EXPECT_EQ(e.run.cpu.helper, HelperThreads::off);
     EXPECT_FALSE(e.run.exact);
-    EXPECT_FALSE(e.run.deterministic);
-    EXPECT_FALSE(e.run.cuda_graphs || e.run.fused_norm);
-    EXPECT_EQ(e.run.tf32, true);
-    EXPECT_EQ(e.run.cudnn_benchmark, false);
-    EXPECT_EQ(e.run.checkpoint_every_s, 1);
-    EXPECT_EQ(e.run.checkpoint_keep, 5);
-    EXPECT_EQ(e.run.deadline_s, 2);
-    EXPECT_EQ(e.run.stall_s, 3);
-    EXPECT_EQ(e.run.setup_s, 4);
+    EXPECT_FALSE(e.run.gpu.deterministic);
+    EXPECT_FALSE(e.run.gpu.cuda_graphs || e.run.gpu.fused_norm);
+    EXPECT_EQ(e.run.gpu.tf32, true);
+    EXPECT_EQ(e.run.gpu.cudnn_benchmark, false);
+    EXPECT_EQ(e.run.checkpoints.every_s, 1);
+    EXPECT_EQ(e.run.checkpoints.keep, 5);
+    EXPECT_EQ(e.run.limits.deadline_s, 2);
+    EXPECT_EQ(e.run.limits.stall_s, 3);
+    EXPECT_EQ(e.run.limits.setup_s, 4);
 }
 
 TEST(Reader, UnknownKeyWithTheNearestName) {
@@ -412,10 +412,10 @@ TEST(Paths, HomeIsExpandedWhereverAPathStands) {
     EXPECT_EQ(e.data.path, "/home/me/d");
     EXPECT_EQ(e.data.stage, "/home/me");
     EXPECT_EQ(e.run.dir, "/home/me/r");
-    EXPECT_EQ(e.run.spill, "/home/me/other");
+    EXPECT_EQ(e.run.states.spill, "/home/me/other");
     EXPECT_EQ(e.run.on_end, (std::vector<std::string>{"/home/me/tell", "~anna", "a"}));
     EXPECT_EQ(e.model.file, "/home/me/m.so");
-    EXPECT_EQ(e.search.start_from, "/home/me/old");
+    EXPECT_EQ(e.search.proposals.start_from, "/home/me/old");
     EXPECT_EQ(e.space.dump(), R"({"model.init_from":["/home/me/a","/home/me/b"]})");
     EXPECT_EQ(read_space(e, problems).start_with.size(), 1U);
     EXPECT_EQ(e.document.at("run").at("dir").string(), "/home/me/r") << "trainers elsewhere have another home";

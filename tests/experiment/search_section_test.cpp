@@ -30,44 +30,44 @@ TEST(SearchSection, EveryKey) {
         "deterministic": false, "budget": {"trials": 40, "epochs": 300}, "start_with": [{"train.optimizer.lr": 0.2}]})");
     EXPECT_EQ(asha.sampler, "tpe");
     EXPECT_EQ(asha.trials, 50);
-    EXPECT_EQ(asha.eta, 4);
-    EXPECT_EQ(asha.min_epochs, 2);
-    EXPECT_EQ(asha.max_epochs, 8);
-    EXPECT_EQ(asha.variant, AshaVariant::stop);
-    EXPECT_EQ(asha.tpe.startup, 7);
-    EXPECT_EQ(asha.tpe.candidates, 30);
-    EXPECT_FALSE(asha.tpe.multivariate);
+    EXPECT_EQ(asha.rule.eta, 4);
+    EXPECT_EQ(asha.rule.min_epochs, 2);
+    EXPECT_EQ(asha.rule.max_epochs, 8);
+    EXPECT_EQ(asha.rule.variant, AshaVariant::stop);
+    EXPECT_EQ(asha.proposals.tpe.startup, 7);
+    EXPECT_EQ(asha.proposals.tpe.candidates, 30);
+    EXPECT_FALSE(asha.proposals.tpe.multivariate);
     EXPECT_EQ(asha.in_flight, 6);
-    EXPECT_EQ(asha.lookahead, 0.5);
-    EXPECT_FALSE(asha.deterministic);
+    EXPECT_EQ(asha.decide.lookahead, 0.5);
+    EXPECT_FALSE(asha.decide.deterministic);
     EXPECT_EQ(asha.budget.trials, 40);
     EXPECT_EQ(asha.budget.epochs, 300);
-    EXPECT_EQ(asha.start_with.array().size(), 1U);
+    EXPECT_EQ(asha.proposals.start_with.array().size(), 1U);
     auto const pbt =
         read(R"({"procedure": "pbt", "population": 6, "interval": 3, "quantile": 0.5, "resample": 0, "factors": [0.5, 2]})");
-    EXPECT_EQ(pbt.pbt.population, 6);
-    EXPECT_EQ(pbt.pbt.interval, 3);
-    EXPECT_EQ(pbt.pbt.quantile, 0.5);
-    EXPECT_EQ(pbt.pbt.resample, 0);
-    EXPECT_EQ(pbt.pbt.factors, (std::vector<double>{0.5, 2}));
-    EXPECT_EQ(read(R"({"procedure": "median", "trials": 9, "min_trials": 2})").min_trials, 2);
+    EXPECT_EQ(pbt.rule.pbt.population, 6);
+    EXPECT_EQ(pbt.rule.pbt.interval, 3);
+    EXPECT_EQ(pbt.rule.pbt.quantile, 0.5);
+    EXPECT_EQ(pbt.rule.pbt.resample, 0);
+    EXPECT_EQ(pbt.rule.pbt.factors, (std::vector<double>{0.5, 2}));
+    EXPECT_EQ(read(R"({"procedure": "median", "trials": 9, "min_trials": 2})").rule.min_trials, 2);
 }
 
 TEST(SearchSection, WhatIsCompared) {
     auto const out = read(R"({"objective": "best", "repeats": 3, "folds": 2, "pareto": ["val_accuracy", "parameters"],
         "subject_to": {"parameters": {"below": 1e6}, "flops_per_row": {"above": 10, "below": 1e9}}})");
     EXPECT_EQ(out.objective, Objective::best);
-    EXPECT_EQ(out.repeats, 3);
-    EXPECT_EQ(out.folds, 2);
-    EXPECT_EQ(out.copies(), 6);
-    EXPECT_EQ(out.pareto, (std::vector<std::string>{"val_accuracy", "parameters"}));
-    ASSERT_EQ(out.subject_to.size(), 2U);
-    EXPECT_EQ(out.subject_to[0].name, "parameters");
-    EXPECT_EQ(out.subject_to[0].below, 1e6);
-    EXPECT_FALSE(out.subject_to[0].above);
-    EXPECT_EQ(out.subject_to[1].above, 10);
+    EXPECT_EQ(out.copies.repeats, 3);
+    EXPECT_EQ(out.copies.folds, 2);
+    EXPECT_EQ(out.copies.count(), 6);
+    EXPECT_EQ(out.pareto.names, (std::vector<std::string>{"val_accuracy", "parameters"}));
+    ASSERT_EQ(out.proposals.subject_to.size(), 2U);
+    EXPECT_EQ(out.proposals.subject_to[0].name, "parameters");
+    EXPECT_EQ(out.proposals.subject_to[0].below, 1e6);
+    EXPECT_FALSE(out.proposals.subject_to[0].above);
+    EXPECT_EQ(out.proposals.subject_to[1].above, 10);
     EXPECT_EQ(read("{}").objective, Objective::last);
-    EXPECT_EQ(read("{}").copies(), 1);
+    EXPECT_EQ(read("{}").copies.count(), 1);
 }
 
 TEST(SearchSection, CopiesOfAConfiguration) {
@@ -134,12 +134,12 @@ TEST(SearchSection, Defaults) {
     EXPECT_EQ(sampler(R"({"procedure": "bohb"})"), "tpe");
     EXPECT_EQ(sampler(R"({"procedure": "pbt"})"), "random");
     auto const out = read("{}");
-    EXPECT_EQ(out.eta, 3);
-    EXPECT_EQ(out.min_epochs, 1);
-    EXPECT_FALSE(out.max_epochs);
-    EXPECT_EQ(out.variant, AshaVariant::promote);
-    EXPECT_EQ(out.lookahead, 1);
-    EXPECT_TRUE(out.deterministic);
+    EXPECT_EQ(out.rule.eta, 3);
+    EXPECT_EQ(out.rule.min_epochs, 1);
+    EXPECT_FALSE(out.rule.max_epochs);
+    EXPECT_EQ(out.rule.variant, AshaVariant::promote);
+    EXPECT_EQ(out.decide.lookahead, 1);
+    EXPECT_TRUE(out.decide.deterministic);
 }
 
 TEST(SearchSection, KeysOfOtherProcedures) {
@@ -228,7 +228,7 @@ TEST(SearchSection, TargetsOutOfReach) {
 }
 
 TEST(SearchSection, StartFrom) {
-    EXPECT_EQ(read(R"({"procedure": "tpe", "trials": 9, "start_from": "runs/first"})").start_from, "runs/first");
+    EXPECT_EQ(read(R"({"procedure": "tpe", "trials": 9, "start_from": "runs/first"})").proposals.start_from, "runs/first");
     EXPECT_EQ(said(R"({"procedure": "bohb", "start_from": ""})"), "e.json:2:47: /search/start_from: must not be empty");
     EXPECT_EQ(said(R"({"procedure": "asha", "trials": 9, "start_from": 7})"),
               "e.json:2:60: /search/start_from: expected a string (got an integer)");

@@ -53,11 +53,13 @@ TEST(StrategyTraits, FallbacksAreTheReadersDefaults) {
         auto const a = read_strategy(ObjectReader(bare, "/strategy", problems));
         auto const b = read_strategy(ObjectReader(full, "/strategy", problems));
         EXPECT_EQ(problems.text(), "");
-        EXPECT_EQ(std::tuple(a.policy, a.batch, a.batch_norm, a.algorithm, a.collectives, a.mode, a.placement),
-                  std::tuple(b.policy, b.batch, b.batch_norm, b.algorithm, b.collectives, b.mode, b.placement))
+        EXPECT_EQ(std::tuple(a.policy, a.batch, a.batch_norm, a.reduce.algorithm, a.reduce.collectives, a.server.mode,
+                             a.server.placement),
+                  std::tuple(b.policy, b.batch, b.batch_norm, b.reduce.algorithm, b.reduce.collectives, b.server.mode,
+                             b.server.placement))
             << given;
-        EXPECT_EQ(std::tuple(a.every, a.momentum, a.via, a.data, a.visits),
-                  std::tuple(b.every, b.momentum, b.via, b.data, b.visits))
+        EXPECT_EQ(std::tuple(a.averaging.every, a.averaging.momentum, a.averaging.via, a.data, a.visits),
+                  std::tuple(b.averaging.every, b.averaging.momentum, b.averaging.via, b.data, b.visits))
             << given;
     }
 }

@@ -28,21 +28,21 @@ TEST(Train, EveryKeyIsRead) {
     auto const train = read(R"({"loss": "cross_entropy", "label_smoothing": 0.1, "class_weights": [1, 0.5, 2.5],
         "precision": "bf16", "channels_last": false, "clip_norm": 1.5, "clip_value": 0.25, "accumulate": 4, "ema": 0.999,
         "early_stopping": {"patience": 5, "min_delta": 0.01}})");
-    EXPECT_EQ(train.label_smoothing, 0.1);
-    EXPECT_EQ(train.class_weights, (std::vector{1.0, 0.5, 2.5}));
+    EXPECT_EQ(train.of_loss.label_smoothing, 0.1);
+    EXPECT_EQ(train.of_loss.class_weights, (std::vector{1.0, 0.5, 2.5}));
     EXPECT_EQ(train.precision, Precision::bf16);
     EXPECT_FALSE(train.channels_last);
-    EXPECT_EQ(train.clip_norm, 1.5);
-    EXPECT_EQ(train.clip_value, 0.25);
+    EXPECT_EQ(train.clip.norm, 1.5);
+    EXPECT_EQ(train.clip.value, 0.25);
     EXPECT_EQ(train.accumulate, 4);
     EXPECT_EQ(train.ema, 0.999);
     EXPECT_EQ(train.early_stopping.patience, 5);
     EXPECT_EQ(train.early_stopping.min_delta, 0.01);
     auto const huber = read(R"({"loss": "huber", "huber_delta": 0.5, "clip_norm": null, "clip_value": null})");
     EXPECT_EQ(huber.loss, LossKind::huber);
-    EXPECT_EQ(huber.huber_delta, 0.5);
-    EXPECT_FALSE(huber.clip_norm || huber.clip_value);
-    EXPECT_EQ(read(R"({"loss": "bce_with_logits", "class_weights": [3]})").class_weights, (std::vector{3.0}));
+    EXPECT_EQ(huber.of_loss.huber_delta, 0.5);
+    EXPECT_FALSE(huber.clip.norm || huber.clip.value);
+    EXPECT_EQ(read(R"({"loss": "bce_with_logits", "class_weights": [3]})").of_loss.class_weights, (std::vector{3.0}));
 }
 
 TEST(Train, RangesAreToldAllAtOnce) {

@@ -197,7 +197,7 @@ public:
         auto const facts = read_run_facts(folder);
         if (facts.trainers() < 1 || facts.trainers() > 1 << 20)
             throw Unexpected("so many trainers: " + std::to_string(facts.trainers()));
-        for (auto const owner : facts.owners.owner)
+        for (auto const owner : facts.fleet.owners.owner)
             if (owner.value < 0 || owner.value >= facts.trainers()) throw Unexpected("an owner that is no trainer");
         (void)to_json(facts).dump();
     }
@@ -207,14 +207,14 @@ private:
         RunFacts facts;
         facts.experiment = Json::object({{"name", "digits"}, {"data", Json::object({{"path", "d"}})}});
         facts.name = "digits";
-        facts.version = "0.1.0";
-        facts.git_hash = "abc";
-        facts.versions = Json::object({{"torch", "2.11.0"}});
+        facts.build.version = "0.1.0";
+        facts.build.git_hash = "abc";
+        facts.build.libraries = Json::object({{"torch", "2.11.0"}});
         facts.dataset_hash = to_hex(7);
         facts.strategy = "mop";
-        facts.hosts = {"a", "b"};
-        facts.owners.trainers = 2;
-        facts.owners.owner = {TrainerId(0), TrainerId(1), TrainerId(0)};
+        facts.fleet.hosts = {"a", "b"};
+        facts.fleet.owners.trainers = 2;
+        facts.fleet.owners.owner = {TrainerId(0), TrainerId(1), TrainerId(0)};
         facts.run_id = "a-run";
         facts.start_unix_s = 1763700000.5;
         return to_json(facts);

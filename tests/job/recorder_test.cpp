@@ -30,14 +30,14 @@ RunFacts some_facts() {
     facts.experiment = Json::object({{"name", "hand-made"}});
     facts.name = "hand-made";
     facts.seed = 42;
-    facts.version = "0.1.0";
-    facts.git_hash = "abc";
-    facts.versions = Json::object({{"torch", "2.11.0"}});
+    facts.build.version = "0.1.0";
+    facts.build.git_hash = "abc";
+    facts.build.libraries = Json::object({{"torch", "2.11.0"}});
     facts.dataset_hash = "00000000000000ff";
     facts.strategy = "mop";
-    facts.hosts = {"node1", "node2"};
-    facts.owners.trainers = 2;
-    facts.owners.owner = {TrainerId(0), TrainerId(1)};
+    facts.fleet.hosts = {"node1", "node2"};
+    facts.fleet.owners.trainers = 2;
+    facts.fleet.owners.owner = {TrainerId(0), TrainerId(1)};
     facts.start_unix_s = 99;
     return facts;
 }
@@ -78,8 +78,8 @@ protected:
         end.status = RunStatus::interrupted;
         end.reason = "signal 15";
         end.wall_s = 7;
-        end.bytes.state = 256;
-        end.peak_rss_bytes = {1, 2, 3};
+        end.bytes.sent.state = 256;
+        end.bytes.peak_rss = {1, 2, 3};
         return recorder.finish(end, {view(0, TrialStatus::finished), view(1, TrialStatus::diverged, diverged.reason),
                                      view(2, TrialStatus::interrupted)});
     }
@@ -98,9 +98,9 @@ void tidy(Recorder& recorder) {
 
 TEST_F(RecorderTest, AGpuThatRoundsDifferentlyEachTimeIsNotExact) {
     auto facts = some_facts();
-    facts.approximate = true;
-    EXPECT_FALSE(run(facts).exact) << "run() of other facts is, see SummaryHasEveryField";
-    EXPECT_TRUE(read_run_facts(directory_).approximate);
+    facts.bits.approximate = true;
+    EXPECT_FALSE(run(facts).setting.exact) << "run() of other facts is, see SummaryHasEveryField";
+    EXPECT_TRUE(read_run_facts(directory_).bits.approximate);
 }
 
 TEST_F(RecorderTest, SummaryHasEveryFieldAndNoNaN) {
@@ -144,9 +144,9 @@ TEST_F(RecorderTest, SummaryHasEveryFieldAndNoNaN) {
 TEST_F(RecorderTest, SyntheticIsSaidWhereItIs) {
     Summary summary;
     EXPECT_EQ(to_json(summary).find("synthetic"), nullptr);
-    summary.synthetic = true;
+    summary.setting.synthetic = true;
     EXPECT_EQ(to_json(summary).at("synthetic"), true);
-    summary.hop_s = Percentiles{0.001, 0.002};
+    summary.times.hop_s = Percentiles{0.001, 0.002};
     EXPECT_EQ(to_json(summary).at("hop_ms").at("p99"), 2.0);
 }
 
@@ -160,10 +160,10 @@ TEST_F(RecorderTest, WhatTrainersExchangedIsSummedUp) {
     recorder.lap_done(exchanging(first_trial()), view(0, TrialStatus::finished));
     recorder.lap_done(exchanging(second_trial()), view(1, TrialStatus::finished));
     RunEnd end;
-    end.bytes_by_rank = {{0, 0, 0, 1}, {0, 2, 3, 4}};
-    end.storage_bytes = 300;
-    end.staged_bytes = 200;
-    end.weight_bytes = 64;
+    end.bytes.sent_by_rank = {{0, 0, 0, 1}, {0, 2, 3, 4}};
+    end.bytes.storage = 300;
+    end.bytes.staged = 200;
+    end.bytes.weights = 64;
     recorder.finish(end, {view(0, TrialStatus::finished), view(1, TrialStatus::finished)});
     auto const summary = read("summary.json");
     EXPECT_EQ(summary.at("exposed_s"), Json(Json::Array{1.0, 0.5}));
@@ -189,13 +189,13 @@ TEST_F(RecorderTest, AFinishedRunHasNoReason) { EXPECT_EQ(to_json(Summary{}).fin
 TEST_F(RecorderTest, TestMetricsAreThereIfMeasured) {
     Summary summary;
     EXPECT_EQ(to_json(summary).find("test"), nullptr);
-    summary.test = metrics_of(first_trial(), LossKind::cross_entropy);
-    metric_place(*summary.test, "val_f1") = 0.5;
+    summary.result.test = metrics_of(first_trial(), LossKind::cross_entropy);
+    metric_place(*summary.result.test, "val_f1") = 0.5;
     auto const written = to_json(summary).at("test").dump();  // where NaN is null
     EXPECT_EQ(written, R"({"epoch":0,"loss":0.25,"accuracy":0.75,"top5":1.0,"f1":0.5,"auc":null,"mae":null,"r2":null,)"
                        R"("rmse":null,"perplexity":1.2840254166877414,"rows":20})");
     Summary again;
-    again.test = test_from_json(parse_json_or_throw(written, "summary.json"));
+    again.result.test = test_from_json(parse_json_or_throw(written, "summary.json"));
     EXPECT_EQ(to_json(again).at("test").dump(), written);
     EXPECT_FALSE(test_from_json(Json()));
 }
@@ -303,7 +303,7 @@ protected:
 // As many as run.checkpoint_keep says; the newest of all stays until there is a newer one.
 TEST_F(RecorderOfFiles, TheNewestStayAsManyAsTheExperimentSays) {
     for (int const keep : {1, 2, 5}) {
-        experiment_.run.checkpoint_keep = keep;
+        experiment_.run.checkpoints.keep = keep;
         Recorder recorder(RunDirectory(directory_, RunDirUse::overwrite, facts_), facts_, experiment_);
         for (int epoch = 1; epoch <= 8; ++epoch) {
             recorder.saved(saved(0, epoch));
@@ -452,7 +452,7 @@ TEST_F(RecorderTest, OfTwoFilesOfOnePlaceTheOneThatTheJournalKnows) {
 // resumption.
 TEST_F(RecorderTest, EachLapHasOneLineOfMetrics) {
     auto facts = some_facts();
-    facts.same_bits_again = false;
+    facts.bits.same_again = false;
     Experiment const experiment;
     auto const lines = [&] { return std::ranges::count(slurp(directory_ / "metrics.jsonl"), '\n'); };
     auto const lap = [](int epoch, std::uint64_t begin, std::uint64_t end) {
@@ -578,7 +578,7 @@ TEST_F(RecorderTest, JournalHoldsEveryEndOnce) {
     EXPECT_EQ(journal.laps.size(), 2u);
     ASSERT_EQ(journal.ended.size(), 3u);
     EXPECT_EQ(journal.ended[2].trial, TrialId(2));
-    EXPECT_EQ(journal.status, "interrupted");
+    EXPECT_EQ(journal.end.status, "interrupted");
 }
 
 // A second job may go on with the run, and end it, while the first one is stopped: between two ticks.
@@ -655,7 +655,7 @@ TEST_F(RecorderTest, DecisionsOfAnExtendedRunHaveAnOrderByTrial) {
     using enum Decision::Kind;
     auto facts = some_facts();
     for (bool const extended : {false, true}) {
-        if (extended) facts.extended = {2};
+        if (extended) facts.plan.extended = {2};
         Recorder recorder(RunDirectory(directory_, RunDirUse::overwrite, facts), facts, {});
         Journal journal;
         journal.decisions = {decision(start, 0, -1), decision(start, 1, -1), decision(finish, 0, 4), decision(finish, 1, 4)};

@@ -300,10 +300,10 @@ using Says = std::vector<std::string>;
 ShortOf trained_short(TrialConfig const& config, std::set<int> short_at, Numbers& n, Says* graphs_say = nullptr) {
     auto const manifest = digits(19);
     Workspace workspace("cpu", 1);
-    workspace.impl().admission = admission(n);
-    workspace.impl().numbers = std::make_unique<StepNumbers>(std::make_unique<HostStepDevice>(), at::kCPU);
+    workspace.impl().gpu.admission = admission(n);
+    workspace.impl().gpu.numbers = std::make_unique<StepNumbers>(std::make_unique<HostStepDevice>(), at::kCPU);
     if (graphs_say != nullptr)
-        workspace.impl().graphs =
+        workspace.impl().gpu.graphs =
             std::make_unique<StepGraphs>(std::make_unique<Rememberer>(), Agreement::bits,
                                          [graphs_say](std::string const& text) { graphs_say->push_back(text); });
     int passes = 0;

@@ -20,7 +20,7 @@ LateDevice& give_device(Workspace& workspace, DeviceMemory memory, double eager,
                         std::int64_t plan_rows = 2048) {
     auto device = std::make_unique<LateDevice>(memory, eager, seed);
     auto& out = *device;
-    workspace.impl().device_feed = std::make_unique<DeviceFeed>(std::move(device), plan_rows);
+    workspace.impl().gpu.device_feed = std::make_unique<DeviceFeed>(std::move(device), plan_rows);
     return out;
 }
 
@@ -82,7 +82,7 @@ TEST_P(Feeding, equals_the_host_to_the_bit) {
         if (trial.over()) continue;
         trial.step(device);
         if (trial.over()) --left;
-        if (rng.below(20) == 0) workspace.impl().device_feed->make_room(1 << 30);
+        if (rng.below(20) == 0) workspace.impl().gpu.device_feed->make_room(1 << 30);
     }
     device.finish_all();
     for (auto const& trial : trials) trial->check();
@@ -97,7 +97,7 @@ std::shared_ptr<Shard const> plain_shard(Manifest const& manifest, std::uint64_t
 TEST(DeviceFeed, copies_a_shard_once_and_lets_it_go_for_a_state) {
     Workspace workspace("cpu", 1);
     auto& device = give_device(workspace, {100000, 0}, 0, 1);
-    auto& feed = *workspace.impl().device_feed;
+    auto& feed = *workspace.impl().gpu.device_feed;
     auto const shard = plain_shard(testing::digits(50), 1);
     auto const there = feed.resident(shard, 200);
     ASSERT_TRUE(there);
@@ -144,8 +144,8 @@ TEST(DeviceFeed, stages_what_does_not_fit_in_one_piece) {
     Workspace workspace("cpu", 1);
     give_device(workspace, {100000, 0}, 0, 1).fail_next_copy();
     auto const shard = plain_shard(testing::digits(50), 1);
-    EXPECT_EQ(workspace.impl().device_feed->resident(shard, 0), nullptr);
-    EXPECT_EQ(workspace.impl().device_feed->resident(shard, 0), nullptr) << "it is not tried again";
+    EXPECT_EQ(workspace.impl().gpu.device_feed->resident(shard, 0), nullptr);
+    EXPECT_EQ(workspace.impl().gpu.device_feed->resident(shard, 0), nullptr) << "it is not tried again";
 }
 
 TEST(DeviceFeed, fills_a_batch_while_the_one_before_is_under_way) {
@@ -172,7 +172,7 @@ TEST(DeviceFeed, fills_a_batch_while_the_one_before_is_under_way) {
 TEST(DeviceFeed, drops_shards_that_are_gone) {
     Workspace workspace("cpu", 1);
     give_device(workspace, {100000, 0}, 0, 1);
-    auto& feed = *workspace.impl().device_feed;
+    auto& feed = *workspace.impl().gpu.device_feed;
     auto first = plain_shard(testing::digits(50), 1);
     std::weak_ptr<DeviceShard const> const there = feed.resident(first, 0);
     first = nullptr;

@@ -194,8 +194,8 @@ TEST(ErrorAnalysis, SaysNothingItDoesNotKnow) {
 TEST(ErrorAnalysis, TellsResidualsInTheUnitOfTheSource) {
     constexpr std::size_t rows = 5001;
     auto data = data_of(Task::regression, 2);
-    data.target_mean = {100, -5};
-    data.target_stddev = {10, 0.5};
+    data.targets.mean = {100, -5};
+    data.targets.stddev = {10, 0.5};
     TrainConfig train;
     train.loss = LossKind::mse;
     std::vector<float> outputs, targets;

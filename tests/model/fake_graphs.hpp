@@ -51,7 +51,7 @@ struct FakeCapturer final : GraphCapturer {
 // Numbers come from memory, as on a GPU, and steps are launched kernel by kernel.
 inline std::shared_ptr<Workspace> with_numbers() {
     auto workspace = std::make_shared<Workspace>("cpu", 1);
-    workspace->impl().numbers = std::make_unique<StepNumbers>(std::make_unique<HostStepDevice>(), at::kCPU);
+    workspace->impl().gpu.numbers = std::make_unique<StepNumbers>(std::make_unique<HostStepDevice>(), at::kCPU);
     return workspace;
 }
 
@@ -60,14 +60,14 @@ inline std::shared_ptr<Workspace> with_shards() {
     auto workspace = with_numbers();
     constexpr std::int64_t plenty = std::int64_t{1} << 30;
     auto device = std::make_unique<LateDevice>(DeviceMemory{plenty, plenty}, /*eager=*/1, 1);
-    workspace->impl().device_feed = std::make_unique<DeviceFeed>(std::move(device));
+    workspace->impl().gpu.device_feed = std::make_unique<DeviceFeed>(std::move(device));
     return workspace;
 }
 
 inline std::shared_ptr<Workspace> captured_in(std::shared_ptr<Workspace> workspace, Watched& watched,
                                               Agreement agreement = Agreement::bits) {
-    workspace->impl().graphs = std::make_unique<StepGraphs>(std::make_unique<FakeCapturer>(watched), agreement,
-                                                            [&](std::string const& text) { watched.said.push_back(text); });
+    workspace->impl().gpu.graphs = std::make_unique<StepGraphs>(
+        std::make_unique<FakeCapturer>(watched), agreement, [&](std::string const& text) { watched.said.push_back(text); });
     return workspace;
 }
 

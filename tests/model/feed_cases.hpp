@@ -65,8 +65,8 @@ inline FeedCase random_case(Rng& rng) {
     auto const images = m.task != Task::language && rng.below(3) > 0;
     m.shape = images ? std::vector{1 + below(4), 1 + below(12), 1 + below(12)} : std::vector{1 + below(40)};
     for (std::int64_t i = 0; i < m.shape[0]; ++i) {
-        m.mean.push_back(100 * rng.uniform());
-        m.stddev.push_back(1 + 10 * rng.uniform());
+        m.features.mean.push_back(100 * rng.uniform());
+        m.features.stddev.push_back(1 + 10 * rng.uniform());
     }
     if (m.task == Task::language) m.categories = {100};
     out.config.normalise = rng.below(3) > 0;

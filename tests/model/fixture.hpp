@@ -56,8 +56,8 @@ inline Manifest plain_manifest(std::vector<std::int64_t> shape, std::int64_t out
     manifest.outputs = outputs;
     manifest.train = {{"train-00000.h5", rows, 0}};
     auto const scales = static_cast<std::size_t>(manifest.shape.size() == 3 ? manifest.shape[0] : manifest.row_size());
-    manifest.mean.assign(scales, 0.0);
-    manifest.stddev.assign(scales, 1.0);
+    manifest.features.mean.assign(scales, 0.0);
+    manifest.features.stddev.assign(scales, 1.0);
     return manifest;
 }
 

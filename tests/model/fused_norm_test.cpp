@@ -154,7 +154,7 @@ TEST(FusedNorm, ANaNStaysOne) {
 
 Trained trained_with(TrialConfig const& config, bool fused) {
     auto const workspace = std::make_shared<Workspace>("cpu", 1);
-    if (fused) workspace->impl().norm = std::make_unique<HostNormDevice>();
+    if (fused) workspace->impl().gpu.norm = std::make_unique<HostNormDevice>();
     return trained(config, workspace);
 }
 
@@ -180,7 +180,7 @@ TEST(FusedNorm, GradientsOfNetworksAreTorchs) {
           trial_config("vgg16_bn", Json::object({{"width", 4}, {"hidden", 16}, {"dropout", 0}})),
           trial_config("resnet18", Json::object({{"width", 4}})), trial_config("resnet50", Json::object({{"width", 4}}))}) {
         auto const fused = std::make_shared<Workspace>("cpu", 1), torchs = std::make_shared<Workspace>("cpu", 1);
-        fused->impl().norm = std::make_unique<HostNormDevice>();
+        fused->impl().gpu.norm = std::make_unique<HostNormDevice>();
         auto channels_first = config;
         channels_first.train.channels_last = false;
         EXPECT_LE(gradient_error([&](int rows) { return first_gradient(config, fused, rows); },
@@ -192,7 +192,7 @@ TEST(FusedNorm, GradientsOfNetworksAreTorchs) {
 
 TEST(FusedNorm, OneRowCannotBeTrained) {
     auto const workspace = std::make_shared<Workspace>("cpu", 1);
-    workspace->impl().norm = std::make_unique<HostNormDevice>();
+    workspace->impl().gpu.norm = std::make_unique<HostNormDevice>();
     auto config = trial_config("mlp", Json::object({{"batch_norm", true}}));
     Trial trial(config, digits(1), workspace);
     AlignedBlock state(trial->state->layout().bytes);

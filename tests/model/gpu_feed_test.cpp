@@ -61,8 +61,8 @@ TEST(GpuFeed, stages_large_batches_behind_a_busy_device) {
     data.manifest.shape = {3, 224, 224};
     data.manifest.type = FeatureType::uint8;
     data.manifest.outputs = 10;
-    data.manifest.mean = {100, 110, 120};
-    data.manifest.stddev = {50, 60, 70};
+    data.manifest.features.mean = {100, 110, 120};
+    data.manifest.features.stddev = {50, 60, 70};
     data.manifest.train = {{"train-00000.h5", 256, 0}};
     data.config.augment = {{AugmentKind::crop, 1, 16}, {AugmentKind::flip, 0.5}, {AugmentKind::cutout, 0.5, 4, 40}};
     data.shard = std::make_shared<Shard const>(testing::made_up_shard(data.manifest, 256, rng));

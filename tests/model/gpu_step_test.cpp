@@ -29,7 +29,7 @@ protected:
     std::shared_ptr<Workspace> workspace(GpuMode mode) const {
         auto out = std::make_shared<Workspace>(device_, 1, mode);
         auto* const said = &said_;
-        if (auto& graphs = out->impl().graphs)
+        if (auto& graphs = out->impl().gpu.graphs)
             graphs->cache = GraphCache([said](std::string const& text) { said->push_back(text); });
         return out;
     }
@@ -93,7 +93,7 @@ TEST_F(GpuStep, TrialsOfOneStructureShareTheirGraphs) {
         auto config = trial_config("lenet");
         config.train.optimizer.lr = lr;
         EXPECT_EQ(long_units(config, shared).hash, long_units(config, workspace({.graphs = false})).hash) << lr;
-        EXPECT_EQ(shared->impl().graphs->cache.graphs(), expected) << lr;
+        EXPECT_EQ(shared->impl().gpu.graphs->cache.graphs(), expected) << lr;
     }
     EXPECT_TRUE(said_.empty()) << said_.front();
 }

@@ -80,7 +80,7 @@ TEST(Leaves, HaveTheWeightsAndLeaveAllGradients) {
 
 Trained trained_with(TrialConfig const& config, bool leaves) {
     auto const workspace = std::make_shared<Workspace>("cpu", 1);
-    if (leaves) workspace->impl().copies = std::make_unique<HostCopyDevice>();
+    if (leaves) workspace->impl().gpu.copies = std::make_unique<HostCopyDevice>();
     return trained(config, workspace);
 }
 
@@ -113,7 +113,7 @@ TEST(Leaves, ConvolutionalNetworksTrainAsWithout) {
 TEST(Leaves, GradientsOfDepthwiseConvolutionsAreThoseWithout) {
     auto const config = trial_config("mobilenet_v2", Json::object({{"width", 0.25}, {"dropout", 0}}));
     auto const with = std::make_shared<Workspace>("cpu", 1), without = std::make_shared<Workspace>("cpu", 1);
-    with->impl().copies = std::make_unique<HostCopyDevice>();
+    with->impl().gpu.copies = std::make_unique<HostCopyDevice>();
     EXPECT_LE(gradient_error([&](int rows) { return first_gradient(config, with, rows); },
                              [&](int rows) { return first_gradient(config, without, rows); }),
               1e-4);
@@ -127,7 +127,7 @@ TEST(Leaves, EvaluationsSeeTheNewestWeights) {
         config.train.optimizer.lr = 0.1;
         auto const predicted = [&](bool leaves) {
             auto const workspace = std::make_shared<Workspace>("cpu", 1);
-            if (leaves) workspace->impl().copies = std::make_unique<HostCopyDevice>();
+            if (leaves) workspace->impl().gpu.copies = std::make_unique<HostCopyDevice>();
             Trial trial(config, digits(30), workspace);
             AlignedBlock state(trial->state->layout().bytes);
             trial->state->initialise(state.bytes(), 42, TrialId(3));
@@ -153,7 +153,7 @@ TEST(Leaves, GradientsThatAreReportedHaveTheirPlaces) {
     auto const config = trial_config("cnn", Json::object({{"channels", Json(Json::Array{4, 8})}}));
     auto const gradient_after = [&](bool leaves, bool reported) {
         auto const workspace = std::make_shared<Workspace>("cpu", 1);
-        if (leaves) workspace->impl().copies = std::make_unique<HostCopyDevice>();
+        if (leaves) workspace->impl().gpu.copies = std::make_unique<HostCopyDevice>();
         Trial trial(config, digits(30), workspace);
         AlignedBlock state(trial->state->layout().bytes);
         trial->state->initialise(state.bytes(), 42, TrialId(3));

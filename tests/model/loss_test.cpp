@@ -21,9 +21,9 @@ namespace loss_test {
 
 TrainConfig smoothed(std::int64_t classes, double smoothing) {
     TrainConfig train;
-    train.label_smoothing = smoothing;
+    train.of_loss.label_smoothing = smoothing;
     Rng rng(3);
-    for (std::int64_t i = 0; i < classes; ++i) train.class_weights.push_back(0.1 + rng.uniform());
+    for (std::int64_t i = 0; i < classes; ++i) train.of_loss.class_weights.push_back(0.1 + rng.uniform());
     return train;
 }
 
@@ -37,10 +37,10 @@ TEST(Loss, SmoothedAndWeightedHasTorchsBits) {
         for (double const smoothing : {0.1, 0.9}) {
             auto const train = smoothed(classes, smoothing);
             auto const outputs = at::randn({rows, classes}), labels = at::randint(classes, {rows}, at::kLong);
-            auto const weights = at::tensor(train.class_weights, at::kDouble).to(at::kFloat);
+            auto const weights = at::tensor(train.of_loss.class_weights, at::kDouble).to(at::kFloat);
             auto const leaf = outputs.detach().clone().requires_grad_();
             auto const expected =
-                at::cross_entropy_loss(leaf, labels, weights, at::Reduction::Mean, -100, train.label_smoothing);
+                at::cross_entropy_loss(leaf, labels, weights, at::Reduction::Mean, -100, train.of_loss.label_smoothing);
             expected.backward();
             auto const found = Loss(train, at::kCPU).mean(outputs, labels);
             EXPECT_TRUE(at::equal(found.loss, expected.detach())) << rows << " x " << classes;
@@ -75,7 +75,7 @@ TEST(Loss, NoneWaitsForTheDevice) {
     for (double const smoothing : {0.0, 0.1}) {
         for (bool const weighted : {false, true}) {
             auto train = smoothed(5, smoothing);
-            if (!weighted) train.class_weights.clear();
+            if (!weighted) train.of_loss.class_weights.clear();
             Loss const loss(train, at::kCPU);
             EXPECT_EQ(waits_of([&] { loss.mean(outputs, labels); }), std::set<std::string>{}) << smoothing << weighted;
         }

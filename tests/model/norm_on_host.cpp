@@ -34,8 +34,9 @@ public:
 
     void run(NormBackward const& pass) const {
         for (std::uint32_t channel = 0; channel < cut_.channels; ++channel) {
-            auto const inverse = pass.inverse[channel];
-            NormChannel const c{pass.mean[channel], times(pass.weight[channel], inverse), pass.bias[channel]};
+            auto const inverse = pass.channel.inverse[channel];
+            NormChannel const c{pass.channel.mean[channel], times(pass.channel.weight[channel], inverse),
+                                pass.channel.bias[channel]};
             collect_sums(pass, channel, c);
             auto const all = merged_sums(pass, channel);
             pass.weight_gradient[channel] = times(all.product, inverse);

@@ -164,7 +164,7 @@ TEST(StateSlots, ModelsTrainToTheSameBits) {
         if (with_slots) {
             auto device = std::make_unique<LateDevice>(k_plenty, 0.3, 7);
             device->compute_at_once();
-            workspace->impl().slots = std::make_unique<StateSlots>(std::move(device));
+            workspace->impl().gpu.slots = std::make_unique<StateSlots>(std::move(device));
         }
         std::vector<std::uint64_t> hashes;
         testing::Trial a(config, manifest, workspace), b(config, manifest, workspace);
@@ -201,7 +201,7 @@ TEST(StateSlots, AStateThatIsThereIsNotCopiedAgain) {
     auto const manifest = testing::plain_manifest({1, 8, 8}, 10, 40, Task::classification);
     auto const workspace = std::make_shared<Workspace>("cpu", 1);
     auto device = std::make_unique<LateDevice>(k_plenty, 1, 7);
-    workspace->impl().slots = std::make_unique<StateSlots>(std::move(device));
+    workspace->impl().gpu.slots = std::make_unique<StateSlots>(std::move(device));
     auto const config = testing::trial_config("cnn");
     testing::Trial a(config, manifest, workspace), b(config, manifest, workspace);
     auto const bytes = a->state->layout().bytes;

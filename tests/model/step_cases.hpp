@@ -89,10 +89,10 @@ inline std::vector<TrialConfig> cases() {
                                  with_optimizer("logistic", Json(Json::Object{}), OptimizerKind::rmsprop),
                                  with_optimizer("logistic", Json(Json::Object{}), OptimizerKind::adagrad)};
     out[0].train.optimizer.momentum = 0.9;
-    out[0].train.clip_norm = 0.5;
+    out[0].train.clip.norm = 0.5;
     out[1].train.ema = 0.9;
     out[2].train.accumulate = 2;
-    out[2].train.clip_value = 0.01;
+    out[2].train.clip.value = 0.01;
     out[3].train.precision = Precision::bf16;
     return out;
 }

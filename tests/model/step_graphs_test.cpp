@@ -96,8 +96,9 @@ TEST(StepGraphs, AFrozenSeedIsFound) {
         Watched& watched;
         Workspace& workspace;
     };
-    workspace->impl().graphs = std::make_unique<StepGraphs>(std::make_unique<Freezing>(watched, *workspace), Agreement::bits,
-                                                            [&](std::string const& text) { watched.said.push_back(text); });
+    workspace->impl().gpu.graphs =
+        std::make_unique<StepGraphs>(std::make_unique<Freezing>(watched, *workspace), Agreement::bits,
+                                     [&](std::string const& text) { watched.said.push_back(text); });
     EXPECT_EQ(trained(cases()[0], workspace).hash, trained(cases()[0], with_numbers()).hash);
     ASSERT_EQ(watched.said.size(), 1U);
     EXPECT_EQ(watched.said[0], "mlp trains without CUDA graphs (steps: the first replay was wrong: the state differs)");
@@ -200,8 +201,8 @@ std::vector<TrialConfig> sweep() {
         config.train.optimizer.beta1 = 1 - lr;
         config.train.optimizer.beta2 = 1 - lr / 100;
         config.train.optimizer.epsilon = lr / 1e6;
-        config.train.clip_norm = 1 + lr;
-        config.train.clip_value = 1 + lr;
+        config.train.clip.norm = 1 + lr;
+        config.train.clip.value = 1 + lr;
         config.train.ema = 1 - lr;
         config.train.epochs = static_cast<int>(1 / lr);
         out.push_back(config);
@@ -243,7 +244,7 @@ TEST(StepGraphs, AGraphOutlivesTheTrialThatCapturedIt) {
     Guest heir(configs[1], 1, workspace);
     for (int epoch = 0; epoch < 3; ++epoch) heir.train(slot, epoch);
     EXPECT_EQ(heir.state, alone(configs[1], 1));
-    EXPECT_EQ(workspace->impl().graphs->cache.graphs(), 2U) << "full batches, and by now last batches";
+    EXPECT_EQ(workspace->impl().gpu.graphs->cache.graphs(), 2U) << "full batches, and by now last batches";
 }
 
 TEST(StepGraphs, EachOfTwoSlotsHasItsGraph) {
@@ -267,8 +268,8 @@ TEST(StepGraphs, OtherStructuresCaptureForThemselves) {
     bf16.train.precision = Precision::bf16;
     momentum.train.optimizer.momentum = 0.9;
     kind.train.optimizer.kind = OptimizerKind::adagrad;
-    smooth.train.label_smoothing = 0.1;
-    clipped.train.clip_norm = 1;
+    smooth.train.of_loss.label_smoothing = 0.1;
+    clipped.train.clip.norm = 1;
     wide.model.arguments = Json::object({{"hidden", Json(Json::Array{40})}});
     batch.train.batch_size = 6;
     Watched watched;

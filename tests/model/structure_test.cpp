@@ -15,7 +15,7 @@ using Change = std::function<void(TrialConfig&)>;
 std::string after(Change const& change) {
     auto config = with_optimizer("cnn", Json::object({{"dropout", 0.1}}), OptimizerKind::rmsprop);
     config.train.optimizer.momentum = 0.9;
-    config.train.clip_norm = 1;
+    config.train.clip.norm = 1;
     config.train.ema = 0.9;
     change(config);
     return step_structure(config, schema_of(digits(30)), "");

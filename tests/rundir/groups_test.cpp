@@ -84,9 +84,9 @@ TEST(Groups, NoneWithoutCopies) {
 TEST(Groups, EveryBestIsKeptWhereAnyCouldBeTheBestInTheEnd) {
     Experiment experiment;
     EXPECT_FALSE(keeps_every_best(experiment));
-    experiment.search.folds = 2;
+    experiment.search.copies.folds = 2;
     EXPECT_TRUE(keeps_every_best(experiment));
-    experiment.search.folds = 1;
+    experiment.search.copies.folds = 1;
     experiment.run.keep_best = KeepBest::trial;
     EXPECT_TRUE(keeps_every_best(experiment));
 }

@@ -100,7 +100,7 @@ TEST(Journal, OrdersWaitUntilTheyComeWithALap) {
     ASSERT_EQ(journal.orders.size(), 1U);
     EXPECT_EQ(journal.orders[0].kind, Order::Kind::finish);
     EXPECT_EQ(journal.retries, (std::map<TrialId, int>{{first_trial().trial, 2}}));
-    EXPECT_GE(journal.seconds, 0);
+    EXPECT_GE(journal.jobs.seconds, 0);
 }
 
 TEST(Journal, SecondsAreThoseOfAllJobsWithoutTheTimeBetween) {
@@ -111,8 +111,8 @@ TEST(Journal, SecondsAreThoseOfAllJobsWithoutTheTimeBetween) {
     };
     write(scratch / "j", line("retry", 100) + line("retry", 130) + line("run_resumed", 5000) + line("retry", 5007));
     auto const journal = read_journal(scratch / "j");
-    EXPECT_EQ(journal.seconds, 37);
-    EXPECT_EQ(journal.last_unix_s, 5007);
+    EXPECT_EQ(journal.jobs.seconds, 37);
+    EXPECT_EQ(journal.jobs.last_unix_s, 5007);
 }
 
 Journal of_one_lap(std::filesystem::path const& path) {
@@ -166,7 +166,7 @@ TEST(Journal, ComesBackBitForBit) {
     ASSERT_EQ(journal.ended.size(), 1u);
     EXPECT_EQ(journal.ended[0].status, "diverged");
     EXPECT_EQ(journal.ended[0].reason, "loss \"inf\"\nat unit 3");
-    EXPECT_EQ(journal.status, "interrupted");
+    EXPECT_EQ(journal.end.status, "interrupted");
 }
 
 TEST(Journal, WhatTrainersWaitedForEachOtherComesBack) {
@@ -288,7 +288,7 @@ TEST(Journal, TrialsThatTheRunHadWhenItFinished) {
         writer.lap_released(some_lap(2, 0));
         writer.run_ended("interrupted", "");
     }
-    EXPECT_EQ(read_journal(scratch / "j").finished_trials, 2U);
+    EXPECT_EQ(read_journal(scratch / "j").end.trials, 2U);
 }
 
 TEST(Journal, DecisionsAndClonesComeBack) {

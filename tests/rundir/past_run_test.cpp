@@ -39,9 +39,9 @@ std::filesystem::path a_run(Scratch const& scratch) {
         "train": {"epochs": 3}, "search": {"procedure": "grid"}, "space": {"train.optimizer.lr": [0.1, 0.2, 0.3, 0.4]}})",
                                   told);
     facts.dataset_hash = "abc";
-    facts.versions = Json::object({});
-    facts.owners.trainers = 1;
-    facts.owners.owner = {TrainerId(0)};
+    facts.build.libraries = Json::object({});
+    facts.fleet.owners.trainers = 1;
+    facts.fleet.owners.owner = {TrainerId(0)};
     RunDirectory const directory(scratch / "run", RunDirUse::fresh, facts);
     JournalWriter journal(directory.file("journal.jsonl"));
     for (int trial : {0, 1, 2, 3, 7}) {

@@ -62,37 +62,37 @@ TEST(RunDirectory, ExistingRunIsRefusedWithoutOverwrite) {
 
 RunFacts no_facts() {
     RunFacts facts;
-    facts.experiment = facts.versions = Json::object({});
+    facts.experiment = facts.build.libraries = Json::object({});
     return facts;
 }
 
 TEST(RunDirectory, FactsKeepTheRoutes) {
     Scratch scratch;
     auto facts = no_facts();
-    facts.owners = make_owners(2, 1, 2);
+    facts.fleet.owners = make_owners(2, 1, 2);
     {
         RunDirectory const before(scratch / "before", RunDirUse::fresh, facts);
     }
     EXPECT_EQ(slurp(scratch / "before" / "experiment.json").find("routes"), std::string::npos);
-    EXPECT_EQ(read_run_facts(scratch / "before").routes, RoutePlan{});
-    facts.routes = {2, 4.5};
+    EXPECT_EQ(read_run_facts(scratch / "before").plan.routes, RoutePlan{});
+    facts.plan.routes = {2, 4.5};
     {
         RunDirectory const now(scratch / "now", RunDirUse::fresh, facts);
     }
-    EXPECT_EQ(read_run_facts(scratch / "now").routes, (RoutePlan{2, 4.5}));
+    EXPECT_EQ(read_run_facts(scratch / "now").plan.routes, (RoutePlan{2, 4.5}));
 }
 
 TEST(RunDirectory, FactsKeepExtensionsAndTheTestResult) {
     Scratch scratch;
     auto facts = no_facts();
-    facts.owners = make_owners(2, 1, 2);
-    facts.extended = {4, 16};
+    facts.fleet.owners = make_owners(2, 1, 2);
+    facts.plan.extended = {4, 16};
     facts.test = Json::object({{"epoch", 3}, {"accuracy", 0.5}});
     {
         RunDirectory const written(scratch / "run", RunDirUse::fresh, facts);
     }
     auto const read = read_run_facts(scratch / "run");
-    EXPECT_EQ(read.extended, facts.extended);
+    EXPECT_EQ(read.plan.extended, facts.plan.extended);
     EXPECT_EQ(read.test.dump(), facts.test.dump());
     EXPECT_TRUE(to_json(no_facts()).find("extended") == nullptr && to_json(no_facts()).find("test") == nullptr);
 }
@@ -274,20 +274,20 @@ TEST(RunDirectory, ALogThatAlsoHasANameElsewhereStays) {
 TEST(RunFacts, OwnersAreTrainersOfTheRun) {
     Scratch scratch;
     auto facts = no_facts();
-    facts.owners.trainers = 2;
-    facts.owners.owner = {TrainerId(0), TrainerId(1)};
+    facts.fleet.owners.trainers = 2;
+    facts.fleet.owners.owner = {TrainerId(0), TrainerId(1)};
     auto const read = [&] {
         write(scratch / "experiment.json", to_json(facts).dump());
         return read_run_facts(scratch.path()).shards();
     };
     EXPECT_EQ(read(), 2);
     for (int const owner : {-1, 2}) {
-        facts.owners.owner[1] = TrainerId(owner);
+        facts.fleet.owners.owner[1] = TrainerId(owner);
         EXPECT_THROW(read(), DataError) << owner;
     }
-    facts.owners.owner.clear();
+    facts.fleet.owners.owner.clear();
     for (int const trainers : {0, -3, 2000000000}) {
-        facts.owners.trainers = trainers;
+        facts.fleet.owners.trainers = trainers;
         EXPECT_THROW(read(), DataError) << trainers;
     }
 }

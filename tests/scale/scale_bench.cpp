@@ -65,9 +65,9 @@ void write_dataset(Options const& options) {
     for (int shard = 0; shard < options.shards; ++shard)
         manifest.train.push_back({fmt::format("train-{:05}.h5", shard), 1000, 1});
     manifest.valid.push_back({"valid-00000.h5", 1000, 1});
-    manifest.mean.assign(8, 0);
-    manifest.stddev.assign(8, 1);
-    manifest.provenance = Json::object({{"importer", "played"}});
+    manifest.features.mean.assign(8, 0);
+    manifest.features.stddev.assign(8, 1);
+    manifest.origin.provenance = Json::object({{"importer", "played"}});
     std::filesystem::create_directories(options.dir + "/data");
     write_manifest(options.dir + "/data", manifest);
 }

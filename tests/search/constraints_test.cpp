@@ -84,7 +84,7 @@ TEST(Constraints, WhatIsWantedByNameIsAnError) {
 TEST(Constraints, NothingLeftIsAnError) {
     auto const none = [](std::string const& procedure) -> std::string {
         auto experiment = experiment_of(procedure);
-        experiment.search.subject_to = {{"state_mb", {}, 1}};
+        experiment.search.proposals.subject_to = {{"state_mb", {}, 1}};
         try {
             make_search(experiment, {{}, product})->next();
         } catch (ConfigError const& error) {

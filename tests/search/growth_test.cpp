@@ -148,7 +148,7 @@ TEST(Growth, TheFirstTrialsAreThoseOfASmallSearch) {
                 ASSERT_TRUE(grown.grow());
                 ASSERT_TRUE(grown.run());
                 auto now = epochs_of(grown);
-                EXPECT_EQ(std::ssize(now), numbers[i] * all.search.copies()) << keys << seed;
+                EXPECT_EQ(std::ssize(now), numbers[i] * all.search.copies.count()) << keys << seed;
                 now.resize(old.size());
                 EXPECT_EQ(now, old) << keys << seed;
             }

@@ -147,9 +147,9 @@ Experiment any_experiment(std::string const& search, std::string const& space, i
                                  std::to_string(seed));
     auto const pbt =
         search_experiment(search.substr(0, forbid) + (end.empty() ? "" : "}"), R"({"train.batch_size": [1]})", train);
-    auto const conditions = out.search.forbid;
+    auto const conditions = out.search.proposals.forbid;
     out.search = pbt.search;
-    out.search.forbid = conditions;
+    out.search.proposals.forbid = conditions;
     return out;
 }
 

@@ -85,7 +85,7 @@ Played play(std::string const& procedure, int copies, std::size_t in_flight, dou
     out.experiment = std::make_unique<Experiment>(experiment_of(procedure));
     auto spy = std::make_unique<Spy>(make_search(*out.experiment));
     out.inner = spy.get();
-    out.experiment->search.repeats = copies;
+    out.experiment->search.copies.repeats = copies;
     auto const last = has_rule(procedure) ? RepeatedSearch::LastEpoch([](Assignment const&) { return 9; }) : nullptr;
     out.search = std::make_unique<RepeatedSearch>(std::move(spy), out.experiment->search, last);
     auto dice = std::make_shared<Rng>(stream_key(seed, Purpose::search, {2}));

@@ -118,9 +118,9 @@ TEST(Allreduce, RingAgreesWithTheDeterministicSum) {
 // Buckets cover the parameters once, from the back; never more than tags tell apart, never more than MPI counts.
 TEST(Buckets, TheFirstIsNeverLargerThanTheOthers) {
     StrategyConfig config;
-    config.bucket_mb = 0.125;
+    config.reduce.bucket_mb = 0.125;
     EXPECT_EQ(bucket_sizes(config).first_bytes, std::size_t{1} << 17);
-    config.bucket_mb = 8;
+    config.reduce.bucket_mb = 8;
     EXPECT_EQ(bucket_sizes(config).first_bytes, std::size_t{1} << 20);
 }
 

@@ -57,7 +57,7 @@ public:
         Result result;
         result.state_bytes = model.state->layout().bytes;
         auto const count = static_cast<int>(shards_.size());
-        auto const folds = experiment_.search.folds;
+        auto const folds = experiment_.search.copies.folds;
         auto const held_out = [&](int shard) { return folds > 1 && shard % folds == config.fold; };
         for (int epoch = 0; epoch < k_epochs; ++epoch) {
             for (int step = 0; step < count; ++step) {
@@ -136,7 +136,7 @@ inline void expect_equal(JobResult const& job, Experiment const& experiment, std
     for (auto const& [key, lap] : job.laps) {
         hops += lap.hops.count;
         hop_bytes += static_cast<std::uint64_t>(lap.hops.count) * lap.state.bytes;
-        auto const held_out = held_out_of(trials[key.trial.index()], experiment.search.folds);
+        auto const held_out = held_out_of(trials[key.trial.index()], experiment.search.copies.folds);
         auto const route = route_of(key.trial, shards, experiment.strategy);
         EXPECT_EQ(lap.hops.count, hops_per_lap(policy, key, job.owners, held_out, route));
     }

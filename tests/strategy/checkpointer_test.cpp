@@ -163,23 +163,23 @@ TEST_F(CheckpointerTest, AHopBringsTheAgeOfTheNewestFileWhateverTheClocksSay) {
     double const now = monotonic_s();
     auto const hop = [](double saved_ago, double leaves_at, double arrives_at) {
         Journey journey;
-        journey.saved_s = leaves_at - saved_ago;
+        journey.saved.at_s = leaves_at - saved_ago;
         depart(journey, leaves_at);
         auto there = decode<Journey>(encode(journey));
         arrive(there, arrives_at);
         return there;
     };
     auto const checkpointer = make(60);
-    EXPECT_TRUE(checkpointer->due(hop(90, now + 600, now).saved_s)) << "from a host whose clock is ten minutes ahead";
-    EXPECT_FALSE(checkpointer->due(hop(30, now - 600, now).saved_s)) << "from a host whose clock is ten minutes behind";
+    EXPECT_TRUE(checkpointer->due(hop(90, now + 600, now).saved.at_s)) << "from a host whose clock is ten minutes ahead";
+    EXPECT_FALSE(checkpointer->due(hop(30, now - 600, now).saved.at_s)) << "from a host whose clock is ten minutes behind";
     auto second = hop(40, 3600, 60);
     depart(second, 85);  // 25 s later
     arrive(second, now);
-    EXPECT_TRUE(checkpointer->due(second.saved_s)) << "each holder adds its time";
+    EXPECT_TRUE(checkpointer->due(second.saved.at_s)) << "each holder adds its time";
     Journey fresh;
     depart(fresh, 3600);
     arrive(fresh, 60);
-    EXPECT_FALSE(fresh.saved_s) << "no unit has begun";
+    EXPECT_FALSE(fresh.saved.at_s) << "no unit has begun";
 }
 
 }  // namespace checkpointer_test

@@ -29,7 +29,7 @@ struct Wanted {
 Wanted fit() {
     Wanted out;
     out.strategy.name = "allreduce";
-    out.run.deterministic = false;
+    out.run.gpu.deterministic = false;
     return out;
 }
 
@@ -44,10 +44,10 @@ TEST(Collectives, AreNcclWhereAllHolds) {
 // Each breaks one rule; auto falls back and says why, nccl is refused for the same reason.
 TEST(Collectives, FallBackForEachReason) {
     std::vector<std::pair<std::string, std::function<void(Wanted&)>>> const breaks{
-        {"strategy.algorithm", [](Wanted& w) { w.strategy.algorithm = ReduceAlgorithm::deterministic; }},
-        {"strategy.via", [](Wanted& w) { w.strategy.via = AverageVia::master; }},
+        {"strategy.algorithm", [](Wanted& w) { w.strategy.reduce.algorithm = ReduceAlgorithm::deterministic; }},
+        {"strategy.via", [](Wanted& w) { w.strategy.averaging.via = AverageVia::master; }},
         {"strategy.batch_norm", [](Wanted& w) { w.strategy.batch_norm = NormStatistics::sync; }},
-        {"run.deterministic", [](Wanted& w) { w.run.deterministic = true; }},
+        {"run.deterministic", [](Wanted& w) { w.run.gpu.deterministic = true; }},
         {"rank 2 (b) has no GPU", [](Wanted& w) { w.group[Rank(2)] = cpu(); }},
         {"ranks 1 and 2 share one GPU (GPU-1)", [](Wanted& w) { w.group[Rank(2)] = gpu("GPU-1"); }},
     };
@@ -56,7 +56,7 @@ TEST(Collectives, FallBackForEachReason) {
         breaks_it(wanted);
         EXPECT_EQ(choice(wanted).used, Collectives::mpi) << why;
         EXPECT_NE(choice(wanted).why.find(why), std::string::npos) << choice(wanted).why;
-        wanted.strategy.collectives = Collectives::nccl;
+        wanted.strategy.reduce.collectives = Collectives::nccl;
         try {
             choice(wanted);
             FAIL() << why;
@@ -68,11 +68,11 @@ TEST(Collectives, FallBackForEachReason) {
 
 TEST(Collectives, WhatTheExperimentRulesOutNeedsNoDevices) {
     auto wanted = fit();
-    wanted.run.deterministic = true;
+    wanted.run.gpu.deterministic = true;
     EXPECT_FALSE(collectives_depend_on_devices(wanted.strategy, wanted.run));
-    wanted.strategy.collectives = Collectives::nccl;
+    wanted.strategy.reduce.collectives = Collectives::nccl;
     EXPECT_THROW(collectives_depend_on_devices(wanted.strategy, wanted.run), ConfigError);
-    wanted.strategy.collectives = Collectives::mpi;
+    wanted.strategy.reduce.collectives = Collectives::mpi;
     EXPECT_FALSE(collectives_depend_on_devices(wanted.strategy, wanted.run));
 }
 
@@ -84,7 +84,7 @@ TEST(Collectives, AreNoTopicWithoutGpusOrWithOneTrainer) {
     wanted.group = {{Rank(1), gpu("GPU-1")}};
     EXPECT_EQ(choice(wanted).used, Collectives::mpi) << "there is nothing to add up";
     EXPECT_EQ(choice(wanted).why, "");
-    wanted.strategy.collectives = Collectives::nccl;
+    wanted.strategy.reduce.collectives = Collectives::nccl;
     EXPECT_EQ(choice(wanted).used, Collectives::nccl);
 }
 
@@ -105,7 +105,7 @@ TEST(Collectives, AreOfStrategiesThatAddUpAmongAll) {
 
 TEST(Collectives, MpiIsMpi) {
     auto wanted = fit();
-    wanted.strategy.collectives = Collectives::mpi;
+    wanted.strategy.reduce.collectives = Collectives::mpi;
     EXPECT_EQ(choice(wanted).used, Collectives::mpi);
     EXPECT_EQ(choice(wanted).why, "") << "it was asked for";
 }
@@ -114,7 +114,7 @@ TEST(Collectives, MpiIsMpi) {
 TEST(Collectives, OnlyWhoOwnsShardsCounts) {
     Experiment experiment;
     experiment.strategy.name = "allreduce";
-    experiment.run.deterministic = false;
+    experiment.run.gpu.deterministic = false;
     auto const owners = make_owners(2, 2, 1);
     auto all = fit().group;
     EXPECT_EQ(choose_collectives(experiment, owners, all).used, Collectives::nccl);

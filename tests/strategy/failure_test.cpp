@@ -256,8 +256,8 @@ TEST(RollCall, RanksThatDoNotAnswerAreListed) {
     Courier courier(*world, {});
     try {
         RunConfig run;
-        run.silence_s = 0.05;  // of ranks that never speak; a trainer that reads its data has until setup_s
-        run.setup_s = k_never_s;
+        run.limits.silence_s = 0.05;  // of ranks that never speak; a trainer that reads its data has until setup_s
+        run.limits.setup_s = k_never_s;
         call_roll(courier, Welcome{}, k_test_build, run);
         FAIL() << "nobody answered, and nobody complained";
     } catch (CommError const& error) {
@@ -275,8 +275,8 @@ TEST(RollCall, TrainersThatDoNotOpenTheirDataAreListed) {
     auto const world = make_thread_world(hub, Rank(0)), other = make_thread_world(hub, Rank(1));
     Courier courier(*world, {}), of_the_trainer(*other, {});
     RunConfig run;
-    run.setup_s = 0.2;  // the Hello never comes
-    run.silence_s = run.deadline_s = k_never_s;
+    run.limits.setup_s = 0.2;  // the Hello never comes
+    run.limits.silence_s = run.limits.deadline_s = k_never_s;
     try {
         call_roll(courier, Welcome{}, k_test_build, run);
         FAIL() << "nobody answered, and nobody complained";

@@ -27,7 +27,7 @@ public:
         workers.begin_epoch(epoch);
         auto const steps = workers.plan().steps();
         for (std::int64_t first = 0, last = 0; first < steps; first = last) {
-            last = strategy_.every == 0 ? steps : std::min(steps, first + strategy_.every);
+            last = strategy_.averaging.every == 0 ? steps : std::min(steps, first + strategy_.averaging.every);
             for (int k = 0; k < workers.size(); ++k)
                 for (auto step = first; step < last; ++step) {
                     auto const total = workers.plan().total(step);
@@ -65,7 +65,7 @@ private:
     }
 
     void end_round(std::int64_t first, std::int64_t last) {
-        if (workers.size() == 1 && !strategy_.outer) return;
+        if (workers.size() == 1 && !strategy_.averaging.outer) return;
         std::vector<double> rows(static_cast<std::size_t>(workers.size()));
         for (int k = 0; k < workers.size(); ++k)
             for (auto step = first; step < last; ++step)
@@ -75,14 +75,14 @@ private:
             auto const& name = tensors[kind * parameters()].name;
             if (name.ends_with("/outer")) continue;
             bool const always = kind == 0 || name.ends_with("/ema");
-            if (always || strategy_.momentum == SlotPolicy::averaged) average(kind, rows);
-            if (!always && strategy_.momentum == SlotPolicy::reset)
+            if (always || strategy_.averaging.momentum == SlotPolicy::averaged) average(kind, rows);
+            if (!always && strategy_.averaging.momentum == SlotPolicy::reset)
                 for (int k = 0; k < workers.size(); ++k) std::ranges::fill(values(k, kind), 0.0F);
         }
-        if (!strategy_.outer) return;
-        EXPECT_EQ(outer_velocity(0).empty(), strategy_.outer->momentum == 0) << "it is state";
+        if (!strategy_.averaging.outer) return;
+        EXPECT_EQ(outer_velocity(0).empty(), strategy_.averaging.outer->momentum == 0) << "it is state";
         for (int k = 0; k < workers.size(); ++k)
-            take_outer_step(*strategy_.outer, {anchor_, values(k, 0), outer_velocity(k)});
+            take_outer_step(*strategy_.averaging.outer, {anchor_, values(k, 0), outer_velocity(k)});
         anchor_ = copy_of(0, 0);
     }
 
@@ -139,13 +139,13 @@ void expect_averaged_bits(JobResult const& job, Experiment const& experiment) {
                                       [](std::int64_t rows, UnitRecord const& unit) { return rows + unit.rows; }),
                       5 * 31 + 1);
         }
-        if (experiment.strategy.momentum == SlotPolicy::local && experiment.train.ema == 0 && k > 1) {
+        if (experiment.strategy.averaging.momentum == SlotPolicy::local && experiment.train.ema == 0 && k > 1) {
             EXPECT_EQ(oracle.mean_bytes, static_cast<std::uint64_t>(oracle.rounds) * oracle.weight_bytes());
         }
         bytes += 2 * (k - 1) * oracle.mean_bytes;
     }
     EXPECT_EQ(gradient_bytes(job), bytes);
-    if (job.owners.trainers > 1 || experiment.strategy.outer) return;
+    if (job.owners.trainers > 1 || experiment.strategy.averaging.outer) return;
     // E7: one worker is one process, whatever else is set.
     Alone alone(experiment);
     for (std::size_t t = 0; t < trials.size(); ++t) {

@@ -96,7 +96,7 @@ TEST(ParameterServer, SyncEqualsKWorkersInOneLoop) {
         run_group("parameter_server", settings, [](JobResult const& job, Experiment const& experiment) {
             expect_workers_bits(job, experiment);
             for (auto const& [key, lap] : job.laps)
-                EXPECT_EQ(lap.sync.server_log.empty(), experiment.strategy.mode == ServerMode::sync);
+                EXPECT_EQ(lap.sync.server_log.empty(), experiment.strategy.server.mode == ServerMode::sync);
         });
 }
 
@@ -267,8 +267,8 @@ class Rule {
 public:
     Rule(ServerMode mode, std::vector<std::vector<std::int64_t>> rows, int staleness = 0) : part_(zeros()) {
         StrategyConfig config;
-        config.mode = mode;
-        config.staleness = staleness;
+        config.server.mode = mode;
+        config.server.staleness = staleness;
         TrainConfig train;
         train.optimizer.lr = 1;
         part_.begin(std::make_shared<ServedLap const>(ServedLap{config, train, StepPlan(std::move(rows)), 100}));

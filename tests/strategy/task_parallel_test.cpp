@@ -181,7 +181,7 @@ protected:
 };
 
 TEST_F(Unanswered, IsAnErrorThatNamesRankShardAndSeconds) {
-    experiment_.run.stall_s = 0.05;  // nothing can come: however late the client looks, it says the same
+    experiment_.run.limits.stall_s = 0.05;  // nothing can come: however late the client looks, it says the same
     RowClient client(resources_, [](Incoming) {});
     auto const ticket = client.ask({0, ShardId(0), 0, 3, {}});
     try {

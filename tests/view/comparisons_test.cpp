@@ -24,14 +24,14 @@ TrialSummary trial(int id, double accuracy, double train_s, Assignment assignmen
 
 Summary with_trials(std::vector<TrialSummary> trials) {
     Summary out;
-    out.metric = "val_accuracy";
+    out.result.metric = "val_accuracy";
     out.trials = std::move(trials);
     return out;
 }
 
 SearchConfig searching(std::string const& first, std::string const& second) {
     SearchConfig out;
-    out.pareto = {first, second};
+    out.pareto.names = {first, second};
     return out;
 }
 
@@ -123,7 +123,7 @@ TEST(Comparisons, GroupsByTheirMeans) {
     summary.groups = {{{TrialId(0), TrialId(1)}, {0.5, 1}, 0.75, 0.25},
                       {{TrialId(2), TrialId(3)}, {0.8, 0.9}, 0.85, 0.0625},
                       {{TrialId(4), TrialId(5)}, {1, k_no_score}, {}, 0}};
-    summary.best_trial = TrialId(3);
+    summary.result.best_trial = TrialId(3);
     EXPECT_EQ(leaderboard(summary, 80),
               "rank    trials  val_accuracy   spread  config\n"
               "   1       2-3        0.8500   0.0625  lr=0.2\n"

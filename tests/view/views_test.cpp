@@ -97,7 +97,7 @@ TEST(ProgressLines, EveryHalfMinuteAndAtQuarters) {
 
 Summary sixteen_trials() {
     Summary summary;
-    summary.metric = "val_accuracy";
+    summary.result.metric = "val_accuracy";
     for (int id = 0; id < 16; ++id) {
         TrialSummary trial;
         trial.id = TrialId(id);
@@ -144,7 +144,7 @@ TEST(Leaderboard, FitsEveryWidth) {
 TEST(BestConfiguration, IsWholeAndNotCut) {
     auto summary = sixteen_trials();
     EXPECT_EQ(best_configuration(summary, 80), "");
-    summary.best_trial = TrialId(5);
+    summary.result.best_trial = TrialId(5);
     auto& assignment = summary.trials[5].assignment;
     EXPECT_EQ(best_configuration(summary, 80), "best: trial 5 with train.optimizer.lr=0.1 model.hidden=[64]\n");
     assignment = {{"train.optimizer.lr", 0.016325011998025364}, {"model.name", "mlp"}, {"search.repeat", 2}};

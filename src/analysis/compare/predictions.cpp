@@ -46,7 +46,7 @@ Sizes sizes_of(std::vector<ComparedRun> const& runs, std::vector<RunWork> const&
 Workload workload_of(std::vector<RunWork> const& works, std::size_t run, Sizes const& sizes) {
     auto const& work = works[run];
     bool const per_worker = work.members() > 1 && work.strategy.batch == GroupBatch::per_worker;
-    bool const slots_too = work.strategy.momentum == SlotPolicy::averaged;
+    bool const slots_too = work.strategy.averaging.momentum == SlotPolicy::averaged;
     Workload out;
     out.dataset_bytes = sizes.dataset_bytes.value_or(0);
     for (auto const& [trial, measured] : work.trials) {

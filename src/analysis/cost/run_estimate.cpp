@@ -13,8 +13,8 @@ namespace hopscotch {
 namespace {
 
 Collective collective_of(StrategyConfig const& strategy) {
-    if (strategy.via == AverageVia::master) return Collective::star;
-    return strategy.algorithm == ReduceAlgorithm::deterministic ? Collective::direct : Collective::ring;
+    if (strategy.averaging.via == AverageVia::master) return Collective::star;
+    return strategy.reduce.algorithm == ReduceAlgorithm::deterministic ? Collective::direct : Collective::ring;
 }
 
 std::optional<Estimate> mop_estimate(RunToEstimate const& run) {
@@ -37,7 +37,7 @@ std::optional<Estimate> task_parallel_estimate(RunToEstimate const& run) {
 std::optional<Estimate> model_averaging_estimate(RunToEstimate const& run) {
     if (!run.knows_weights) return std::nullopt;
     auto const& strategy = run.strategy;
-    return estimate_averaging(run.work, run.cluster, {strategy.every, collective_of(strategy), strategy.batch});
+    return estimate_averaging(run.work, run.cluster, {strategy.averaging.every, collective_of(strategy), strategy.batch});
 }
 
 std::optional<Estimate> allreduce_estimate(RunToEstimate const& run) {
@@ -49,9 +49,10 @@ std::optional<Estimate> allreduce_estimate(RunToEstimate const& run) {
 std::optional<Estimate> parameter_server_estimate(RunToEstimate const& run) {
     if (!run.knows_weights) return std::nullopt;
     auto const& strategy = run.strategy;
-    int const usual = strategy.placement == ServerPlacement::colocated ? run.cluster.trainers : 1;
-    Servers const servers{strategy.servers == 0 ? usual : strategy.servers, strategy.placement, ServerFlow::push_then_pull};
-    bool const free_running = strategy.mode == ServerMode::async || strategy.mode == ServerMode::ssp;
+    int const usual = strategy.server.placement == ServerPlacement::colocated ? run.cluster.trainers : 1;
+    Servers const servers{strategy.server.count == 0 ? usual : strategy.server.count, strategy.server.placement,
+                          ServerFlow::push_then_pull};
+    bool const free_running = strategy.server.mode == ServerMode::async || strategy.server.mode == ServerMode::ssp;
     return free_running ? estimate_async_server(run.work, run.cluster, servers, strategy.batch)
                         : estimate_parameter_server(run.work, run.cluster, servers, strategy.batch);
 }

@@ -60,7 +60,7 @@ RunWork work_of(RecordedRun const& run) {
     auto const& experiment = run.experiment;
     auto const& journal = run.journal;
     out.strategy = experiment.strategy;
-    out.owners = run.facts.owners;
+    out.owners = run.facts.fleet.owners;
     auto const loads = out.owners.loads();
     auto const workers = std::ranges::count_if(loads, [](double load) { return load > 0; });
     out.workers = std::max(1, static_cast<int>(workers));
@@ -73,7 +73,7 @@ RunWork work_of(RecordedRun const& run) {
         if (is_new) {
             trial.work.assignment = journal.assignments.at(lap.trial);
             trial.work.batch = run.config_of(lap.trial).train.batch_size;
-            trial.work.held_out = held_out_of(trial.work.assignment, experiment.search.folds);
+            trial.work.held_out = held_out_of(trial.work.assignment, experiment.search.copies.folds);
             if (auto const lap_of = released.find(lap.id()); lap_of != released.end())
                 trial.work.route = lap_of->second->route;
         }

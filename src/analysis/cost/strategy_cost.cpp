@@ -179,7 +179,7 @@ ModelWork with_epoch_s(ModelWork model, double seconds, double validation_s) {
 }  // namespace
 
 std::int64_t bucket_bytes_of(StrategyConfig const& strategy) {
-    return static_cast<std::int64_t>(std::max(1.0, strategy.bucket_mb * (1 << 20)));
+    return static_cast<std::int64_t>(std::max(1.0, strategy.reduce.bucket_mb * (1 << 20)));
 }
 
 GroupUse group_use(StrategyConfig const& strategy, int bundles) {

@@ -14,7 +14,7 @@ namespace {
 
 // If slots are averaged too, they travel with the weights.
 bool averages_slots(StrategyConfig const& strategy) {
-    return has_setting(strategy.name, "momentum") && strategy.momentum == SlotPolicy::averaged;
+    return has_setting(strategy.name, "momentum") && strategy.averaging.momentum == SlotPolicy::averaged;
 }
 
 int members_of(StrategyCase const& what) { return what.strategy.group_size > 1 ? what.strategy.group_size : what.workers; }

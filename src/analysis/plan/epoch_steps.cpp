@@ -10,7 +10,7 @@
 namespace hopscotch {
 
 double trained_share(PreparedRun const& prepared) {
-    int const folds = prepared.inputs.experiment.search.folds;
+    int const folds = prepared.inputs.experiment.search.copies.folds;
     return folds > 1 ? (folds - 1.0) / folds : 1;
 }
 

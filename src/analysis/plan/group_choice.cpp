@@ -29,7 +29,7 @@ bool may_be(PreparedRun const& prepared, PlannedRun const& planned, PlanBasis co
     for (auto const& trial : planned.trials()) units += trial.epochs * prepared.shard_files();
     return basis.knows_seconds && has_setting(experiment.strategy.name, "group_size") &&
            experiment.strategy.group_size == 1 && !policy_named(experiment.strategy.policy).dispatched() &&
-           !prepared.plan.decides && experiment.search.folds == 1 && trials > 0 && trials < prepared.fleet.trainers &&
+           !prepared.plan.decides && experiment.search.copies.folds == 1 && trials > 0 && trials < prepared.fleet.trainers &&
            units <= k_most_group_units;
 }
 

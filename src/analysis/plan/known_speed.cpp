@@ -36,7 +36,8 @@ std::optional<KnownSpeed> speed_of(std::string const& directory, PreparedRun con
 }  // namespace
 
 std::optional<KnownSpeed> known_speed(PreparedRun const& prepared) {
-    for (auto const& directory : {prepared.inputs.experiment.search.start_from, prepared.inputs.experiment.run.dir}) {
+    for (auto const& directory :
+         {prepared.inputs.experiment.search.proposals.start_from, prepared.inputs.experiment.run.dir}) {
         if (directory.empty() || !holds_run(directory)) continue;
         try {
             if (auto found = speed_of(directory, prepared)) return found;

@@ -66,8 +66,9 @@ std::optional<Crossovers> crossovers_of(PreparedRun const& prepared, PlannedRun 
     Contest contest;
     contest.cluster = {what.workers, basis.link};
     contest.hops_per_lap = what.hops_per_lap;
-    contest.use.collective = strategy.algorithm == ReduceAlgorithm::deterministic ? Collective::direct : Collective::ring;
-    contest.use.bucket_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(strategy.bucket_mb * (1 << 20)));
+    contest.use.collective =
+        strategy.reduce.algorithm == ReduceAlgorithm::deterministic ? Collective::direct : Collective::ring;
+    contest.use.bucket_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(strategy.reduce.bucket_mb * (1 << 20)));
     contest.use.batch = strategy.batch;
     for (auto const& trial : planned.trials())
         contest.work.models.push_back({trial.epochs, trial.rows, trial.batch, trial.fixed_s, trial.row_s, trial.validation_s,

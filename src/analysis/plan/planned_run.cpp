@@ -125,7 +125,7 @@ void PlannedRun::add_trials(CostTable const& costs) {
         PlannedTrial trial;
         trial.id = view.id;
         trial.route = view.route;
-        trial.held_out = held_out_of(view.assignment, prepared_.inputs.experiment.search.folds);
+        trial.held_out = held_out_of(view.assignment, prepared_.inputs.experiment.search.copies.folds);
         trial.epochs = !prepared_.plan.decides ? view.epochs_wanted : spread_evenly() ? spread : view.epochs_done;
         if (trial.epochs == 0) continue;
         auto const& config = *view.config;

@@ -75,7 +75,7 @@ std::string hops_text(PreparedRun const& prepared, std::vector<TrialView> const&
     auto const& policy = policy_named(prepared.inputs.experiment.strategy.policy);
     std::int64_t laps = 0, hops = 0;
     for (auto const& trial : trials) {
-        auto const held_out = held_out_of(trial.assignment, prepared.inputs.experiment.search.folds);
+        auto const held_out = held_out_of(trial.assignment, prepared.inputs.experiment.search.copies.folds);
         if (!policy.dispatched())
             hops += hops_of(policy, {trial.id, trial.epochs_wanted, held_out, trial.route}, prepared.fleet.owners);
         laps += trial.epochs_wanted;

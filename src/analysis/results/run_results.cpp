@@ -96,7 +96,7 @@ void finish_group(GroupResults& group, RunResults const& data, std::size_t copie
 }
 
 void add_groups(RunResults& data) {
-    auto const copies = data.run.experiment.search.copies();
+    auto const copies = data.run.experiment.search.copies.count();
     std::map<int, GroupResults> groups;
     for (std::size_t i = 0; i < data.trials.size(); ++i) groups[data.trials[i].id.value / copies].trials.push_back(i);
     for (auto& [number, group] : groups) {
@@ -125,7 +125,7 @@ void choose_best(RunResults& data) {
 // Reads the units of every lap. A damaged file of units costs the pictures of time, not the report.
 void add_work(RunResults& data, TrialIndex const& index, std::map<TrialId, LossKind> const& losses, RunClock const& clock) {
     Tally tally(data.metric, data.mode, data.run.facts.trainers());
-    for (auto const& [from, until] : data.run.journal.pauses) tally.pause(from, until);
+    for (auto const& [from, until] : data.run.journal.jobs.pauses) tally.pause(from, until);
     TimesReader times(data, clock);
     UnitReader units(data.run.directory);
     std::string problem;
@@ -176,7 +176,7 @@ RunResults read_results(std::string const& dir, ComparedMetric const& metric) {
     data.summary = read_summary(dir);
     data.label = strategy_label(data.run.facts.experiment, data.run.facts.strategy);
     choose_metric(data, metric);
-    RunClock const clock(data.run.facts.start_unix_s, data.run.journal.pauses);
+    RunClock const clock(data.run.facts.start_unix_s, data.run.journal.jobs.pauses);
     auto const index = begin_trials(data);
     auto const losses = losses_of(data.run.experiment, data.run.journal.assignments);
     add_curves(data, index, losses, clock);

@@ -102,7 +102,7 @@ struct RunResults {
     RunTotals totals;
     RunNow now;
 
-    bool has_copies() const { return run.experiment.search.copies() > 1; }
+    bool has_copies() const { return run.experiment.search.copies.count() > 1; }
     // Of `metric` at the best epoch, as the validation rows leave it; none: not known.
     std::optional<double> standard_error() const;
     TrialResults const* best_trial() const { return best ? &trials[*best] : nullptr; }

@@ -85,9 +85,9 @@ void print_dataset(std::filesystem::path const& directory, Manifest const& manif
     print_split(directory, manifest, Split::train, "train");
     print_split(directory, manifest, Split::valid, "valid");
     print_split(directory, manifest, Split::test, "test");
-    print_range("mean", manifest.mean);
-    print_range("stddev", manifest.stddev);
-    fmt::print("{:<12}{}\n{:<12}{}\n", "seed", manifest.seed, "hash", to_hex(dataset_hash(manifest)));
+    print_range("mean", manifest.features.mean);
+    print_range("stddev", manifest.features.stddev);
+    fmt::print("{:<12}{}\n{:<12}{}\n", "seed", manifest.origin.seed, "hash", to_hex(dataset_hash(manifest)));
 }
 
 }  // namespace
@@ -96,8 +96,8 @@ int report_import(std::filesystem::path const& directory, ImportReport const& re
     auto const& manifest = report.manifest;
     constexpr std::size_t k_most_decisions = 30;
     print_dataset(directory, manifest);
-    print_decisions(manifest.decisions, k_most_decisions);
-    if (auto const* ignored = manifest.provenance.find("ignored_files"); ignored != nullptr && ignored->integer() > 0)
+    print_decisions(manifest.origin.decisions, k_most_decisions);
+    if (auto const* ignored = manifest.origin.provenance.find("ignored_files"); ignored != nullptr && ignored->integer() > 0)
         fmt::print("{:<12}{} files that are no .jpg, .jpeg or .png\n", "ignored", ignored->integer());
     if (report.skipped_files > 0) fmt::print("{:<12}{} files that cannot be decoded\n", "skipped", report.skipped_files);
     for (auto const& file : report.skipped) fmt::print("  {}\n", printable(file));
@@ -113,9 +113,9 @@ int inspect_dataset(std::filesystem::path const& directory) {
     auto const manifest = read_manifest(directory);
     print_dataset(directory, manifest);
     print_links(directory, manifest);
-    print_decisions(manifest.decisions, manifest.decisions.size());
+    print_decisions(manifest.origin.decisions, manifest.origin.decisions.size());
     fmt::print("provenance\n");
-    print_provenance(manifest.provenance);
+    print_provenance(manifest.origin.provenance);
     return 0;
 }
 

@@ -27,8 +27,8 @@ namespace hopscotch {
 
 template <class A>
 void fields(A& a, RankFacts& m) {
-    a(m.rank, m.host, m.build, m.cpu, m.cores, m.own_cores, m.memory_bytes, m.shared_bytes, m.open_files, m.locked_bytes,
-      m.file_bytes, m.infiniband, m.gpu, m.gpu_error);
+    a(m.rank, m.host, m.build, m.cpu, m.cores, m.own_cores, m.memory_bytes, m.shared_bytes, m.limits.open_files,
+      m.limits.locked_bytes, m.limits.file_bytes, m.infiniband, m.gpu, m.gpu_error);
 }
 
 namespace {
@@ -85,9 +85,9 @@ Reply facts_here(World const& world) {
     facts.own_cores = allowed_cores();
     facts.memory_bytes = memory_bytes();
     facts.shared_bytes = free_bytes("/dev/shm");
-    facts.open_files = limit(RLIMIT_NOFILE);
-    facts.locked_bytes = limit(RLIMIT_MEMLOCK);
-    facts.file_bytes = limit(RLIMIT_FSIZE);
+    facts.limits.open_files = limit(RLIMIT_NOFILE);
+    facts.limits.locked_bytes = limit(RLIMIT_MEMLOCK);
+    facts.limits.file_bytes = limit(RLIMIT_FSIZE);
     std::error_code none;
     facts.infiniband = fs::exists("/sys/class/infiniband", none) && !fs::is_empty("/sys/class/infiniband", none);
     try {
@@ -239,14 +239,14 @@ void Examiner::look_into_folder() {
 void Examiner::compare_clocks() {
     for (int rank = 1; rank < world_.size(); ++rank) {
         auto& facts = checkup_.ranks[static_cast<std::size_t>(rank)];
-        facts.round_trip_s = k_answer_s;
+        facts.clock.round_trip_s = k_answer_s;
         for (int i = 0; i < k_pings; ++i) {
             auto const sent_s = monotonic_s(), sent_unix_s = unix_s();
             auto const there_s = ask_one(Rank(rank), {Wish::time, {}, {}, {}}).number;
             auto const trip_s = monotonic_s() - sent_s;
-            if (trip_s >= facts.round_trip_s) continue;
-            facts.round_trip_s = trip_s;
-            facts.ahead_s = there_s - sent_unix_s - trip_s / 2;
+            if (trip_s >= facts.clock.round_trip_s) continue;
+            facts.clock.round_trip_s = trip_s;
+            facts.clock.ahead_s = there_s - sent_unix_s - trip_s / 2;
         }
     }
 }

@@ -96,22 +96,22 @@ void look_at_limits(Checkup const& checkup, Findings& out) {
     by_text(
         checkup, false,
         [](RankFacts const& rank) {
-            return rank.open_files >= k_open_files
+            return rank.limits.open_files >= k_open_files
                        ? ""
                        : fmt::format(
                              "may open {} files (many trials and shards need more); write `ulimit -n {}` before the "
                              "launcher",
-                             rank.open_files, k_open_files);
+                             rank.limits.open_files, k_open_files);
         },
         out);
     by_text(
         checkup, false,
         [](RankFacts const& rank) {
-            return rank.file_bytes >= k_folder_bytes
+            return rank.limits.file_bytes >= k_folder_bytes
                        ? ""
                        : fmt::format(
                              "may write files of at most {} (a checkpoint may be larger); write `ulimit -f unlimited`",
-                             bytes_text(rank.file_bytes));
+                             bytes_text(rank.limits.file_bytes));
         },
         out);
 }
@@ -131,12 +131,12 @@ void look_at_memory(Checkup const& checkup, Findings& out) {
     by_text(
         checkup, false,
         [](RankFacts const& rank) {
-            return !rank.infiniband || rank.locked_bytes >= k_locked_bytes
+            return !rank.infiniband || rank.limits.locked_bytes >= k_locked_bytes
                        ? ""
                        : fmt::format(
                              "may lock {} of memory (InfiniBand needs locked memory); ask for `ulimit -l unlimited`, "
                              "under Slurm with PropagateResourceLimitsExcept=MEMLOCK",
-                             bytes_text(rank.locked_bytes));
+                             bytes_text(rank.limits.locked_bytes));
         },
         out);
 }
@@ -150,12 +150,12 @@ void look_at_clocks(Checkup const& checkup, Findings& out) {
     by_text(
         checkup, false,
         [](RankFacts const& rank) {
-            return std::abs(rank.ahead_s) <= k_clock_s
+            return std::abs(rank.clock.ahead_s) <= k_clock_s
                        ? ""
                        : fmt::format(
                              "its clock is {} by {:.0f} s (time lines of several hosts look wrong; results do not "
                              "change); set the clock with NTP",
-                             rank.ahead_s > 0 ? "ahead" : "behind", std::abs(rank.ahead_s));
+                             rank.clock.ahead_s > 0 ? "ahead" : "behind", std::abs(rank.clock.ahead_s));
         },
         out);
 }
@@ -164,12 +164,12 @@ void look_at_links(Checkup const& checkup, Findings& out) {
     by_text(
         checkup, false,
         [](RankFacts const& rank) {
-            return rank.round_trip_s <= k_round_trip_s
+            return rank.clock.round_trip_s <= k_round_trip_s
                        ? ""
                        : fmt::format(
                              "a message of rank 0 and its answer take {:.0f} ms or more (each lap waits for one); look "
                              "for a busy core or a slow network",
-                             std::floor(rank.round_trip_s * 100) * 10);
+                             std::floor(rank.clock.round_trip_s * 100) * 10);
         },
         out);
     for (auto const& link : checkup.links) {

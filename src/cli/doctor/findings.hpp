@@ -7,6 +7,16 @@
 
 namespace hopscotch {
 
+// Limits of a process; the largest number: none.
+struct ProcessLimits {
+    std::uint64_t open_files = 0, locked_bytes = 0, file_bytes = 0;
+};
+
+struct ClockFacts {
+    double ahead_s = 0;       // against rank 0's
+    double round_trip_s = 0;  // of a message of rank 0
+};
+
 struct RankFacts {
     std::int32_t rank = 0;
     std::string host, build, cpu;         // build: version and git hash; cpu: its kind
@@ -14,13 +24,11 @@ struct RankFacts {
     std::vector<std::int32_t> own_cores;  // the process may run on these
     std::uint64_t memory_bytes = 0;       // of the host
     std::uint64_t shared_bytes = 0;       // free in /dev/shm
-    std::uint64_t open_files = 0;         // limits of the process; the largest number: none
-    std::uint64_t locked_bytes = 0, file_bytes = 0;
+    ProcessLimits limits;
     bool infiniband = false;     // the host has such a device
     std::string gpu, gpu_error;  // its model, empty: none; the reason why run.device "auto" fails
     std::string folder_error;    // the reason why a run cannot write into the folder; empty: it can
-    double ahead_s = 0;          // of its clock, against rank 0's
-    double round_trip_s = 0;     // of a message of rank 0
+    ClockFacts clock;
 };
 
 struct LinkFacts {

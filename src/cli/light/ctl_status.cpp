@@ -44,10 +44,10 @@ void print_best(Experiment const& experiment, Journal const& journal) {
 }
 
 std::string state_of(Journal const& journal, std::optional<RunView> const& view) {
-    if (journal.status == "interrupted") return "interrupted; hopscotch resume continues the run";
-    if (!journal.status.empty()) return journal.status;
+    if (journal.end.status == "interrupted") return "interrupted; hopscotch resume continues the run";
+    if (!journal.end.status.empty()) return journal.end.status;
     // The journal has a line for each lap only, the view is written every second.
-    auto const silent_s = std::max(0.0, unix_s() - std::max(journal.last_unix_s, view ? view->unix_s : 0));
+    auto const silent_s = std::max(0.0, unix_s() - std::max(journal.jobs.last_unix_s, view ? view->unix_s : 0));
     if (silent_s > k_quiet_s) return silence_text(silent_s);
     return fmt::format("training; last sign of life {} ago", duration(silent_s));
 }
@@ -89,10 +89,11 @@ int print_status(fs::path const& run_dir) {
     auto const run = read_run(run_dir);
     auto const& journal = run.journal;
     auto view = view_in(run_dir);
-    if (view && !journal.status.empty()) view->end(journal.status);  // the job writes its last view behind the journal
+    if (view && !journal.end.status.empty())
+        view->end(journal.end.status);  // the job writes its last view behind the journal
     fmt::print("{}: {}\nstatus    {}\n", printable(run.experiment.name), run_dir.string(), state_of(journal, view));
     if (view) print_progress(*view);
-    fmt::print("jobs      {}\n", journal.incarnation);
+    fmt::print("jobs      {}\n", journal.jobs.count);
     std::string trials;
     for (auto const& [name, count] : trials_by_status(journal))
         trials += fmt::format("{}{} {}", trials.empty() ? "" : ", ", count, name);

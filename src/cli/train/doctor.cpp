@@ -54,12 +54,12 @@ void print_hosts(Checkup const& checkup) {
         double trip_s = 0, ahead_s = 0;
         for (auto const* rank : ranks) {
             numbers.push_back(rank->rank);
-            trip_s = std::max(trip_s, rank->round_trip_s);
-            ahead_s = rank->ahead_s;
+            trip_s = std::max(trip_s, rank->clock.round_trip_s);
+            ahead_s = rank->clock.ahead_s;
         }
         auto const& first = *ranks.front();
         rows.push_back({host, ranks_text(numbers), fmt::format("{}", first.cores), bytes_text(first.memory_bytes),
-                        gpus_text(ranks), bytes_text(first.shared_bytes), limit_text(first.open_files),
+                        gpus_text(ranks), bytes_text(first.shared_bytes), limit_text(first.limits.open_files),
                         trip_s > 0 ? fmt::format("{:.2f} ms", 1e3 * trip_s) : "-"});
         if (clocks) rows.back().push_back(fmt::format("{:+.3f} s", ahead_s));
     }

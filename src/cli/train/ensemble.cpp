@@ -181,7 +181,7 @@ void Ensemble::evaluate(ShardSource& source, Shard const& answers, Evaluation& i
         if (labelled)
             into.add_labels(outputs, labels);
         else
-            into.add_targets(outputs, targets, target_loss(config().train, manifest().target_stddev));
+            into.add_targets(outputs, targets, target_loss(config().train, manifest().targets.stddev));
         members_.front().model.evaluation->add_own(outputs, labels, targets, into);
         row += rows;
     }

@@ -52,8 +52,8 @@ Manifest made_up(DataSchema const& data) {
     manifest.outputs = data.outputs;
     manifest.categories = data.categories;
     auto const scales = static_cast<std::size_t>(data.shape.size() == 3 ? data.shape[0] : manifest.row_size());
-    manifest.mean.assign(scales, 0);
-    manifest.stddev.assign(scales, 1);
+    manifest.features.mean.assign(scales, 0);
+    manifest.features.stddev.assign(scales, 1);
     return manifest;
 }
 

@@ -57,20 +57,20 @@ double offset_at(std::vector<double> const& offsets, std::size_t i) { return off
 
 // Features and targets as the model knows them, and not as another import has stored them.
 void move_features(Manifest const& trained, Manifest const& data, Shard& rows) {
-    if (data.feature_offset == trained.feature_offset) return;
+    if (data.features.offset == trained.features.offset) return;
     auto const width = static_cast<std::size_t>(data.row_size());
     auto& bytes = rows.features.own();
     for (std::size_t i = 0; i * sizeof(float) < bytes.size(); ++i) {
         float value = 0;
         std::memcpy(&value, &bytes[i * sizeof value], sizeof value);
-        value = static_cast<float>(value + offset_at(data.feature_offset, i % width) -
-                                   offset_at(trained.feature_offset, i % width));
+        value = static_cast<float>(value + offset_at(data.features.offset, i % width) -
+                                   offset_at(trained.features.offset, i % width));
         std::memcpy(&bytes[i * sizeof value], &value, sizeof value);
     }
 }
 
 void move_targets(Manifest const& trained, Manifest const& data, Shard& rows) {
-    if (data.target_mean == trained.target_mean && data.target_stddev == trained.target_stddev) return;
+    if (data.targets.mean == trained.targets.mean && data.targets.stddev == trained.targets.stddev) return;
     auto const width = static_cast<std::size_t>(trained.outputs);
     for (std::size_t i = 0; i < rows.targets.size(); ++i)
         rows.targets[i] =
@@ -91,14 +91,14 @@ Manifest normalised_as(Manifest const& trained, Manifest data, std::string const
         throw differs("categories are", text(data.categories, " "), text(trained.categories, " "));
     if (data.class_names != trained.class_names)
         throw differs("classes are", text(data.class_names, " "), text(trained.class_names, " "));
-    auto const* columns = data.provenance.find("features");
-    auto const* expected = trained.provenance.find("features");
+    auto const* columns = data.origin.provenance.find("features");
+    auto const* expected = trained.origin.provenance.find("features");
     if (columns != nullptr && expected != nullptr && *columns != *expected)
         throw differs("the columns are", columns->dump(), expected->dump());
-    if (data.feature_offset != trained.feature_offset && data.type != FeatureType::float32)
+    if (data.features.offset != trained.features.offset && data.type != FeatureType::float32)
         throw differs("features are", "bytes", "numbers from which the import subtracts an offset");
-    data.stddev = trained.stddev;
-    data.mean = trained.mean;
+    data.features.stddev = trained.features.stddev;
+    data.features.mean = trained.features.mean;
     return data;
 }
 
@@ -227,7 +227,7 @@ std::unique_ptr<NewRowSource> open_csv(PredictOptions const& options, Manifest c
 
 // Opens the rows as the training data was imported.
 std::unique_ptr<NewRowSource> open_new_rows(PredictOptions const& options, Manifest const& trained) {
-    auto const* key = trained.provenance.find("importer");
+    auto const* key = trained.origin.provenance.find("importer");
     auto const importer = key == nullptr ? "" : key->string();
     bool const csv = importer == "csv";
     if (!csv && options.of_csv())

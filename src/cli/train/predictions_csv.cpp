@@ -23,10 +23,10 @@ constexpr std::int64_t k_most_probabilities = 1000;  // columns; beyond, only th
 
 // As many digits as float32 has of a standardised target: 150, and not 150.000004.
 std::string PredictionsCsv::number_text(double value, std::size_t i) const {
-    if (trained_.target_stddev.empty()) return fmt::format("{:.9g}", value);
+    if (trained_.targets.stddev.empty()) return fmt::format("{:.9g}", value);
     constexpr double k_known = 1e-6;  // of the deviation, for targets up to 8 deviations from the mean
     constexpr double k_most = 300;    // decimals
-    auto const decimals = std::clamp(-std::floor(std::log10(trained_.target_stddev[i] * k_known)) - 1, 0.0, k_most);
+    auto const decimals = std::clamp(-std::floor(std::log10(trained_.targets.stddev[i] * k_known)) - 1, 0.0, k_most);
     auto text = fmt::format("{:.{}f}", value, static_cast<int>(decimals));
     if (text.find('.') == text.npos) return text;
     text.resize(text.find_last_not_of('0') + 1);

@@ -39,7 +39,7 @@ struct ReplayOptions {
 constexpr int k_most_threads = 1024;
 
 void require_bits(RecordedRun const& run) {
-    if (run.facts.approximate)
+    if (run.facts.bits.approximate)
         throw ConfigError(
             fmt::format("{}: there are no bits to verify (it was trained on a GPU with run.deterministic false, where each "
                         "training differs by rounding); train with run.deterministic true to get runs that replay",
@@ -56,7 +56,7 @@ void require_files(RecordedRun const& run) {
 
 // Each trainer of the run becomes a thread, and looks up the owner of each shard.
 OwnerTable recorded_owners(RecordedRun const& run) {
-    auto const& owners = run.facts.owners;
+    auto const& owners = run.facts.fleet.owners;
     auto const shards = read_manifest(run.experiment.data.path).train.size();
     if (owners.owner.size() != shards)
         throw DataError(

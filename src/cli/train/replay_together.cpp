@@ -100,7 +100,7 @@ public:
         std::vector<std::string> hosts;
         for (auto const& [rank, hello] : value_or_refuse(call_roll(courier, welcome, build_info(), experiment_.run)))
             hosts.push_back(hello.host);
-        Pump pump(courier, hosts, experiment_.run.stall_s,
+        Pump pump(courier, hosts, experiment_.run.limits.stall_s,
                   strategy_named(experiment_.strategy.name).make_dispatcher({courier, experiment_, owners}));
         auto& dispatcher = pump.dispatcher();
         for (auto const& id : laps_) {
@@ -111,7 +111,7 @@ public:
             for (auto const done = comparison_->out.laps; comparison_->out.laps == done;) refuse(pump.take(*comparison_, 1));
             if (--left_[id.trial] == 0) dispatcher.forget(id.trial);
         }
-        end_job(courier, 0, experiment_.run.deadline_s);
+        end_job(courier, 0, experiment_.run.limits.deadline_s);
         say_farewell(courier);
     }
 
@@ -127,13 +127,13 @@ private:
         lap.route = released_.at(id)->route;
         if (!lap.clone_of) return lap;
         require(std::ranges::find(laps_, *lap.clone_of) != laps_.end(), "a clone began with a state that no lap has left");
-        auto const deadline_s = monotonic_s() + experiment_.run.deadline_s;
+        auto const deadline_s = monotonic_s() + experiment_.run.limits.deadline_s;
         while (!comparison_->files.contains(*lap.clone_of)) {
             if (monotonic_s() > deadline_s)
                 throw CommError(fmt::format(
                     "the state of trial {} after epoch {}, with which trial {} begins, was not written within {:.0f} s; "
                     "run.deadline_s sets this limit",
-                    lap.clone_of->trial.value, lap.clone_of->epoch, id.trial.value, experiment_.run.deadline_s));
+                    lap.clone_of->trial.value, lap.clone_of->epoch, id.trial.value, experiment_.run.limits.deadline_s));
             refuse(pump.take(*comparison_, 0.1));
         }
         lap.from = comparison_->files.at(*lap.clone_of);
@@ -157,7 +157,7 @@ ReplayedLaps replay_together(Experiment const& experiment, Journal const& journa
     TogetherAgain again(experiment, journal, trials);
     run_thread_ranks(owners.trainers + 1, [&](World& world) {
         if (world.rank() != Rank(0)) return trainer_main(world, build_info());
-        Courier courier(world, {.deadline_s = experiment.run.deadline_s});
+        Courier courier(world, {.deadline_s = experiment.run.limits.deadline_s});
         again.train(courier, owners);
     });
     return again.take();

@@ -88,7 +88,7 @@ PreparedRun prepare_for_mpi(RunOptions const& options, int processes) {
 bool told_finished(PreparedRun const& prepared) {
     auto const& dir = prepared.inputs.experiment.run.dir;
     if (!prepared.inputs.earlier || prepared.inputs.earlier->extends) return false;
-    if (prepared.inputs.earlier->journal.status != name_of(RunStatus::finished)) return false;
+    if (prepared.inputs.earlier->journal.end.status != name_of(RunStatus::finished)) return false;
     if (status_of(dir) != name_of(RunStatus::finished)) return false;
     remove_checkpoints(dir);
     complete_report(dir);

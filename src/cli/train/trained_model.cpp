@@ -42,14 +42,14 @@ Manifest expected_data(Json const& model) {
     out.outputs = model.at("outputs").integer();
     for (auto const& name : model.at("class_names").array()) out.class_names.push_back(name.string());
     for (auto const& count : model.at("categories").array()) out.categories.push_back(count.integer());
-    if (auto const* import = model.find("import")) out.provenance = *import;
-    if (!out.provenance.is_object()) out.provenance = Json(Json::Object{});  // of an earlier version
-    if (auto const* columns = model.find("column_features")) out.provenance["features"] = *columns;
-    if (model.find("feature_offset") != nullptr) out.feature_offset = numbers("feature_offset");
-    if (model.find("target_mean") != nullptr) out.target_mean = numbers("target_mean");
-    if (model.find("target_stddev") != nullptr) out.target_stddev = numbers("target_stddev");
-    out.mean = numbers("mean");
-    out.stddev = numbers("stddev");
+    if (auto const* import = model.find("import")) out.origin.provenance = *import;
+    if (!out.origin.provenance.is_object()) out.origin.provenance = Json(Json::Object{});  // of an earlier version
+    if (auto const* columns = model.find("column_features")) out.origin.provenance["features"] = *columns;
+    if (model.find("feature_offset") != nullptr) out.features.offset = numbers("feature_offset");
+    if (model.find("target_mean") != nullptr) out.targets.mean = numbers("target_mean");
+    if (model.find("target_stddev") != nullptr) out.targets.stddev = numbers("target_stddev");
+    out.features.mean = numbers("mean");
+    out.features.stddev = numbers("stddev");
     Problems problems("model");
     check_rows(out, problems);
     if (!problems.empty()) throw DataError(problems.text());

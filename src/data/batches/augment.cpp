@@ -155,9 +155,9 @@ Augmenter::Augmenter(DataConfig const& config, Manifest const& manifest)
     height_ = static_cast<std::size_t>(manifest.shape[1]);
     width_ = static_cast<std::size_t>(manifest.shape[2]);
     for (std::size_t i = 0; i < channels_; ++i)
-        fill_.push_back(config.normalise
-                            ? 0.0F
-                            : static_cast<float>(manifest.mean[i]) * normaliser_.scale()[i] + normaliser_.shift()[i]);
+        fill_.push_back(config.normalise ? 0.0F
+                                         : static_cast<float>(manifest.features.mean[i]) * normaliser_.scale()[i] +
+                                               normaliser_.shift()[i]);
 }
 
 template <class T>

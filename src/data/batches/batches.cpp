@@ -103,7 +103,8 @@ void gather_rows(T const* rows, std::span<std::uint32_t const> picked, Scales co
 bool is_category(Manifest const& manifest, std::size_t scale) {
     auto const& categories = manifest.categories;
     if (categories.size() <= 1) return !categories.empty() && categories.front() > 0;
-    require(categories.size() == manifest.mean.size(), "categories by feature do not fit images (a scale is a channel's)");
+    require(categories.size() == manifest.features.mean.size(),
+            "categories by feature do not fit images (a scale is a channel's)");
     return categories[scale] > 0;
 }
 
@@ -111,15 +112,15 @@ bool is_category(Manifest const& manifest, std::size_t scale) {
 
 Normaliser::Normaliser(Manifest const& manifest, DataConfig const& config)
     : type_(manifest.type), row_size_(static_cast<std::size_t>(manifest.row_size())), run_(1) {
-    require(!manifest.mean.empty() && manifest.mean.size() == manifest.stddev.size() &&
-                row_size_ % manifest.mean.size() == 0,
+    require(!manifest.features.mean.empty() && manifest.features.mean.size() == manifest.features.stddev.size() &&
+                row_size_ % manifest.features.mean.size() == 0,
             "mean and stddev do not fit the shape of a row");
-    run_ = row_size_ / manifest.mean.size();
+    run_ = row_size_ / manifest.features.mean.size();
     double const unit = type_ == FeatureType::uint8 ? 255 : 1;  // where data.normalise is off
-    for (std::size_t i = 0; i < manifest.mean.size(); ++i) {
+    for (std::size_t i = 0; i < manifest.features.mean.size(); ++i) {
         auto const as_is = is_category(manifest, i);
-        auto const mean = as_is || !config.normalise ? 0 : manifest.mean[i];
-        auto const stddev = as_is ? 1 : config.normalise ? manifest.stddev[i] : unit;
+        auto const mean = as_is || !config.normalise ? 0 : manifest.features.mean[i];
+        auto const stddev = as_is ? 1 : config.normalise ? manifest.features.stddev[i] : unit;
         scale_.push_back(static_cast<float>(1.0 / stddev));
         shift_.push_back(static_cast<float>(-mean / stddev));
     }

@@ -7,8 +7,8 @@
 namespace hopscotch {
 
 DataSchema schema_of(Manifest const& manifest) {
-    return {manifest.task,       manifest.shape,       manifest.outputs,      manifest.rows(Split::train),
-            manifest.categories, manifest.target_mean, manifest.target_stddev};
+    return {manifest.task,       manifest.shape,        manifest.outputs,       manifest.rows(Split::train),
+            manifest.categories, manifest.targets.mean, manifest.targets.stddev};
 }
 
 std::int64_t elements(std::vector<std::int64_t> const& shape) {

@@ -39,30 +39,31 @@ constexpr std::pair<Task, std::string_view> k_tasks[] = {{Task::classification, 
                                                          {Task::language, "language"}};
 
 Json to_json(Manifest const& manifest) {
-    auto out = Json::object({{"format", k_dataset_format},
-                             {"task", std::string(name_of(manifest.task))},
-                             {"shape", manifest.shape},
-                             {"type", manifest.type == FeatureType::uint8 ? "uint8" : "float32"},
-                             {"outputs", manifest.outputs},
-                             {"class_names", manifest.class_names},
-                             {"categories", manifest.categories},
-                             {"seed", static_cast<std::int64_t>(manifest.seed)},  // from 2^63 on negative, and read back so
-                             {"train", shards_json(manifest.train)},
-                             {"valid", shards_json(manifest.valid)},
-                             {"test", shards_json(manifest.test)},
-                             {"mean", manifest.mean},
-                             {"stddev", manifest.stddev}});
+    auto out =
+        Json::object({{"format", k_dataset_format},
+                      {"task", std::string(name_of(manifest.task))},
+                      {"shape", manifest.shape},
+                      {"type", manifest.type == FeatureType::uint8 ? "uint8" : "float32"},
+                      {"outputs", manifest.outputs},
+                      {"class_names", manifest.class_names},
+                      {"categories", manifest.categories},
+                      {"seed", static_cast<std::int64_t>(manifest.origin.seed)},  // from 2^63 on negative, and read back so
+                      {"train", shards_json(manifest.train)},
+                      {"valid", shards_json(manifest.valid)},
+                      {"test", shards_json(manifest.test)},
+                      {"mean", manifest.features.mean},
+                      {"stddev", manifest.features.stddev}});
     // The hash of an older dataset, which has none of these, stays as it was.
-    for (auto const& [key, counts] : {std::pair{"train_counts", &manifest.train_counts},
-                                      {"valid_counts", &manifest.valid_counts},
-                                      {"test_counts", &manifest.test_counts}})
+    for (auto const& [key, counts] : {std::pair{"train_counts", &manifest.class_rows.train},
+                                      {"valid_counts", &manifest.class_rows.valid},
+                                      {"test_counts", &manifest.class_rows.test}})
         if (!counts->empty()) out[key] = *counts;
-    if (!manifest.feature_offset.empty()) out["feature_offset"] = manifest.feature_offset;
-    if (!manifest.target_mean.empty()) out["target_mean"] = manifest.target_mean;
-    if (!manifest.target_stddev.empty()) out["target_stddev"] = manifest.target_stddev;
+    if (!manifest.features.offset.empty()) out["feature_offset"] = manifest.features.offset;
+    if (!manifest.targets.mean.empty()) out["target_mean"] = manifest.targets.mean;
+    if (!manifest.targets.stddev.empty()) out["target_stddev"] = manifest.targets.stddev;
     if (manifest.source_rows) out["source_rows"] = to_json(*manifest.source_rows);
-    if (!manifest.decisions.empty()) out["decisions"] = manifest.decisions;
-    out["provenance"] = manifest.provenance;
+    if (!manifest.origin.decisions.empty()) out["decisions"] = manifest.origin.decisions;
+    out["provenance"] = manifest.origin.provenance;
     return out;
 }
 
@@ -101,9 +102,9 @@ public:
         if (auto const* rows = reader_.take("source_rows")) manifest_.source_rows = read_file(*rows, "/source_rows");
         std::int64_t seed = 0;
         reader_.read("seed", seed);
-        manifest_.seed = static_cast<std::uint64_t>(seed);
-        if (auto const* provenance = reader_.take("provenance")) manifest_.provenance = *provenance;
-        reader_.read("decisions", manifest_.decisions);
+        manifest_.origin.seed = static_cast<std::uint64_t>(seed);
+        if (auto const* provenance = reader_.take("provenance")) manifest_.origin.provenance = *provenance;
+        reader_.read("decisions", manifest_.origin.decisions);
         reader_.finish();
         if (problems_.empty()) check();
         return std::move(manifest_);
@@ -120,14 +121,14 @@ private:
         need("outputs", [&](std::string_view key) { reader_.read(key, manifest_.outputs, between(1, 1 << 30)); });
         reader_.read("class_names", manifest_.class_names);
         reader_.read("categories", manifest_.categories, between(0, 1 << 24));
-        reader_.read("train_counts", manifest_.train_counts, at_least(0));
-        reader_.read("valid_counts", manifest_.valid_counts, at_least(0));
-        reader_.read("test_counts", manifest_.test_counts, at_least(0));
-        if (reader_.has("feature_offset")) read_numbers("feature_offset", manifest_.feature_offset);
-        if (reader_.has("target_mean")) read_numbers("target_mean", manifest_.target_mean);
-        if (reader_.has("target_stddev")) read_numbers("target_stddev", manifest_.target_stddev);
-        read_numbers("mean", manifest_.mean);
-        read_numbers("stddev", manifest_.stddev);
+        reader_.read("train_counts", manifest_.class_rows.train, at_least(0));
+        reader_.read("valid_counts", manifest_.class_rows.valid, at_least(0));
+        reader_.read("test_counts", manifest_.class_rows.test, at_least(0));
+        if (reader_.has("feature_offset")) read_numbers("feature_offset", manifest_.features.offset);
+        if (reader_.has("target_mean")) read_numbers("target_mean", manifest_.targets.mean);
+        if (reader_.has("target_stddev")) read_numbers("target_stddev", manifest_.targets.stddev);
+        read_numbers("mean", manifest_.features.mean);
+        read_numbers("stddev", manifest_.features.stddev);
         for (auto const& [value, name] : k_tasks)
             if (task == name) manifest_.task = value;
         manifest_.type = type == "uint8" ? FeatureType::uint8 : FeatureType::float32;
@@ -258,54 +259,54 @@ void check_rows(Manifest const& m, Problems& problems) {
     if (std::accumulate(m.shape.begin(), m.shape.end(), 1.0, std::multiplies<>()) > k_most_row_features)
         return problems.add(fmt::format("shape says that a row has more than {} features", k_most_row_features));
     auto const scales = static_cast<std::size_t>(m.shape.size() == 3 ? m.shape[0] : m.row_size());
-    if (m.mean.size() != scales || m.stddev.size() != scales)
-        problems.add(fmt::format("mean and stddev have {} and {} numbers (the shape asks for {})", m.mean.size(),
-                                 m.stddev.size(), scales));
-    for (auto const value : m.stddev)
+    if (m.features.mean.size() != scales || m.features.stddev.size() != scales)
+        problems.add(fmt::format("mean and stddev have {} and {} numbers (the shape asks for {})", m.features.mean.size(),
+                                 m.features.stddev.size(), scales));
+    for (auto const value : m.features.stddev)
         if (!(value > 0)) return problems.add(fmt::format("stddev {} must be > 0", value));
     if (m.categories.size() > 1 && static_cast<std::int64_t>(m.categories.size()) != m.row_size())
         problems.add(fmt::format("categories has {} numbers (one a feature: {}; or a single one)", m.categories.size(),
                                  m.row_size()));
     auto const outputs = static_cast<std::size_t>(m.outputs);
-    for (auto const* counts : {&m.train_counts, &m.valid_counts, &m.test_counts})
+    for (auto const* counts : {&m.class_rows.train, &m.class_rows.valid, &m.class_rows.test})
         if (!counts->empty() && counts->size() != outputs)
             problems.add(fmt::format("counts of {} classes (there are {})", counts->size(), outputs));
-    if (!m.feature_offset.empty() && static_cast<std::int64_t>(m.feature_offset.size()) != m.row_size())
+    if (!m.features.offset.empty() && static_cast<std::int64_t>(m.features.offset.size()) != m.row_size())
         problems.add(
-            fmt::format("feature_offset has {} numbers (one a feature: {})", m.feature_offset.size(), m.row_size()));
-    bool const none = m.target_mean.empty() && m.target_stddev.empty();
-    if (!none && (m.target_mean.size() != outputs || m.target_stddev.size() != outputs))
-        problems.add(fmt::format("target_mean and target_stddev have {} and {} numbers ({} targets)", m.target_mean.size(),
-                                 m.target_stddev.size(), outputs));
-    for (auto const value : m.target_stddev)
+            fmt::format("feature_offset has {} numbers (one a feature: {})", m.features.offset.size(), m.row_size()));
+    bool const none = m.targets.mean.empty() && m.targets.stddev.empty();
+    if (!none && (m.targets.mean.size() != outputs || m.targets.stddev.size() != outputs))
+        problems.add(fmt::format("target_mean and target_stddev have {} and {} numbers ({} targets)", m.targets.mean.size(),
+                                 m.targets.stddev.size(), outputs));
+    for (auto const value : m.targets.stddev)
         if (!(value > 0)) return problems.add(fmt::format("target_stddev {} must be > 0", value));
     if (!m.class_names.empty() && static_cast<std::int64_t>(m.class_names.size()) != m.outputs)
         problems.add(fmt::format("{} class names for {} classes", m.class_names.size(), m.outputs));
 }
 
 double stored_target(Manifest const& manifest, std::size_t output, double in_units) {
-    if (manifest.target_mean.empty()) return in_units;
-    return (in_units - manifest.target_mean[output]) / manifest.target_stddev[output];
+    if (manifest.targets.mean.empty()) return in_units;
+    return (in_units - manifest.targets.mean[output]) / manifest.targets.stddev[output];
 }
 
 std::string output_name(Manifest const& manifest, std::size_t output) {
     if (!manifest.class_names.empty()) return manifest.class_names[output];
-    auto const* header = manifest.provenance.is_object() ? manifest.provenance.find("header") : nullptr;
-    auto const* labels = header != nullptr && *header == Json(true) ? manifest.provenance.find("label") : nullptr;
+    auto const* header = manifest.origin.provenance.is_object() ? manifest.origin.provenance.find("header") : nullptr;
+    auto const* labels = header != nullptr && *header == Json(true) ? manifest.origin.provenance.find("label") : nullptr;
     if (manifest.task != Task::regression || labels == nullptr) return std::to_string(output);
     if (labels->is_array() && output < labels->array().size()) labels = &labels->array()[output];
     return labels->is_string() ? labels->string() : std::to_string(output);
 }
 
 double target_in_units(Manifest const& manifest, std::size_t output, double stored) {
-    if (manifest.target_mean.empty()) return stored;
-    return stored * manifest.target_stddev[output] + manifest.target_mean[output];
+    if (manifest.targets.mean.empty()) return stored;
+    return stored * manifest.targets.stddev[output] + manifest.targets.mean[output];
 }
 
 std::uint64_t dataset_hash(Manifest const& manifest) {
     auto rows = manifest;
-    for (auto* counts : {&rows.train_counts, &rows.valid_counts, &rows.test_counts}) counts->clear();
-    rows.decisions.clear();
+    for (auto* counts : {&rows.class_rows.train, &rows.class_rows.valid, &rows.class_rows.test}) counts->clear();
+    rows.origin.decisions.clear();
     rows.source_rows.reset();
     auto const text = to_json(rows).dump();
     return xxh3(std::as_bytes(std::span(text)));

@@ -29,6 +29,29 @@ struct ShardFile {     // or rows.h5
     std::uint64_t xxh64 = 0;  // of the whole file
 };
 
+// As a shard stores features, by channel (rows of rank 3) or by feature; of the training rows.
+struct FeatureScale {
+    std::vector<double> mean, stddev;  // stddev > 0
+    std::vector<double> offset;        // by feature: an integer that the import subtracted (float32 has 24 bits), or empty
+};
+
+// Of a regression, by target, of the training rows: a stored target is (target - mean) / stddev. Empty: as it is.
+struct TargetScale {
+    std::vector<double> mean, stddev;
+};
+
+// Rows of each class (multilabel: rows where the output is 1) in every split; empty for other tasks and older datasets.
+struct ClassRows {
+    std::vector<std::int64_t> train, valid, test;
+};
+
+// How the import made the dataset.
+struct DatasetOrigin {
+    std::uint64_t seed = 0;              // of the shuffle
+    Json provenance;                     // sources, columns, mappings
+    std::vector<std::string> decisions;  // a sentence each, for people
+};
+
 struct Manifest {
     Task task = Task::classification;
     std::vector<std::int64_t> shape;  // of one row: {64} or {1, 8, 8} (CHW)
@@ -40,15 +63,10 @@ struct Manifest {
     std::vector<std::int64_t> categories;
     std::vector<ShardFile> train, valid, test;
     std::optional<ShardFile> source_rows;  // source_rows.hpp; no trainer needs it
-    std::vector<double> mean, stddev;      // of the training rows per channel (shape of rank 3) or per feature; stddev > 0
-    std::vector<double> feature_offset;  // by feature: an integer that the import subtracted (float32 has 24 bits), or empty
-    // Of a regression, by target, of the training rows: a stored target is (target - mean) / stddev. Empty: as it is.
-    std::vector<double> target_mean, target_stddev;
-    // Rows of each class (multilabel: rows where the output is 1) in every split; empty for other tasks and older datasets.
-    std::vector<std::int64_t> train_counts, valid_counts, test_counts;
-    std::uint64_t seed = 0;              // of the shuffle
-    Json provenance;                     // sources, columns, mappings
-    std::vector<std::string> decisions;  // of the import, a sentence each, for people
+    FeatureScale features;
+    TargetScale targets;
+    ClassRows class_rows;
+    DatasetOrigin origin;
 
     std::int64_t row_size() const;  // elements in a row
     std::int64_t rows(Split split) const;

@@ -106,7 +106,7 @@ std::optional<SourceRows> read_source_rows(std::filesystem::path const& director
 
 std::string source_heading(Manifest const& manifest, SourceRows const& rows) {
     if (rows.names.empty()) return "source_row";
-    auto const* id = manifest.provenance.find("id");
+    auto const* id = manifest.origin.provenance.find("id");
     return id != nullptr && id->is_string() ? id->string() : "file";
 }
 

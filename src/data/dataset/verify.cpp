@@ -144,12 +144,12 @@ void check_moments(std::filesystem::path const& directory, Manifest const& manif
         auto const off = [&](double is, double says) {  // a mean near 0 is as exact as its stddev
             return std::abs(is - says) > k_tolerance * std::max(std::abs(is), found.stddev[i]);
         };
-        if (!off(found.mean[i], manifest.mean[i]) && !off(found.stddev[i], manifest.stddev[i])) continue;
+        if (!off(found.mean[i], manifest.features.mean[i]) && !off(found.stddev[i], manifest.features.stddev[i])) continue;
         return report.failures.push_back(
             fmt::format("{}: mean and stddev of {} {} are {:.6g} and {:.6g} (dataset.json says {:.6g} and {:.6g}); import "
                         "the dataset again",
                         directory.string(), manifest.shape.size() == 3 ? "channel" : "feature", i, found.mean[i],
-                        found.stddev[i], manifest.mean[i], manifest.stddev[i]));
+                        found.stddev[i], manifest.features.mean[i], manifest.features.stddev[i]));
     }
 }
 

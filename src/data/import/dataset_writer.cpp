@@ -65,7 +65,7 @@ DatasetWriter::DatasetWriter(fs::path out, Manifest description, Placement place
       standardise_(manifest_.task == Task::regression),
       target_stats_(standardise_ ? static_cast<std::size_t>(manifest_.outputs) : 0),
       target_rounding_(std::min(target_stats_.size(), k_most_watched_targets)),
-      counts_{&manifest_.train_counts, &manifest_.valid_counts, &manifest_.test_counts} {
+      counts_{&manifest_.class_rows.train, &manifest_.class_rows.valid, &manifest_.class_rows.test} {
     if (manifest_.task == Task::classification || manifest_.task == Task::multilabel)
         for (auto const& file : placement_.files)
             counts_[static_cast<std::size_t>(file.split)]->resize(static_cast<std::size_t>(manifest_.outputs));
@@ -188,10 +188,10 @@ void DatasetWriter::count(std::span<double const> labels) {
 }
 
 void DatasetWriter::decide(std::vector<std::string> const& decisions) {
-    manifest_.decisions.insert(manifest_.decisions.end(), decisions.begin(), decisions.end());
+    manifest_.origin.decisions.insert(manifest_.origin.decisions.end(), decisions.begin(), decisions.end());
 }
 
-void DatasetWriter::record(std::string_view key, Json value) { manifest_.provenance[key] = std::move(value); }
+void DatasetWriter::record(std::string_view key, Json value) { manifest_.origin.provenance[key] = std::move(value); }
 
 // A metric of such a class cannot be computed, and nobody sees how well it is predicted.
 void DatasetWriter::decide_about_classes() {
@@ -212,7 +212,7 @@ void DatasetWriter::decide_about_classes() {
 // Then the accuracy says little.
 void DatasetWriter::decide_about_the_largest_class() {
     constexpr double k_nearly_all = 0.9;
-    auto const& counts = manifest_.train_counts;
+    auto const& counts = manifest_.class_rows.train;
     if (manifest_.task != Task::classification || counts.empty()) return;
     auto const largest = std::ranges::max_element(counts);
     auto const share = static_cast<double>(*largest) / static_cast<double>(std::reduce(counts.begin(), counts.end()));
@@ -230,10 +230,10 @@ void DatasetWriter::decide_about_targets() {
     if (!standardise_) return;
     std::string means;
     for (auto const& stats : target_stats_) {
-        manifest_.target_mean.push_back(stats.mean());
-        manifest_.target_stddev.push_back(stats.stddev());
+        manifest_.targets.mean.push_back(stats.mean());
+        manifest_.targets.stddev.push_back(stats.stddev());
         constexpr std::size_t k_most_named = 10;
-        if (manifest_.target_mean.size() <= k_most_named)
+        if (manifest_.targets.mean.size() <= k_most_named)
             means += fmt::format("{}{:.6g} and {:.6g}", means.empty() ? "" : ", ", stats.mean(), stats.stddev());
     }
     decide(
@@ -321,8 +321,8 @@ Manifest DatasetWriter::finish() {
         spills_[file] = {};
     }
     auto moments = recorded_moments(manifest_, stats_);
-    manifest_.mean = std::move(moments.mean);
-    manifest_.stddev = std::move(moments.stddev);
+    manifest_.features.mean = std::move(moments.mean);
+    manifest_.features.stddev = std::move(moments.stddev);
     decide_about_classes();
     decide_about_the_largest_class();
     decide_about_targets();

@@ -20,7 +20,7 @@ Feed::Feed(DataConfig const& config, Manifest const& manifest, Workspace::Impl& 
       normaliser_(std::make_unique<Normaliser>(manifest, config)),
       augmenter_(std::make_unique<Augmenter>(config, manifest)),
       workspace_(workspace) {
-    if (workspace_.device_feed && !augmenter_->compact())
+    if (workspace_.gpu.device_feed && !augmenter_->compact())
         log_info(
             "augmented batches are gathered on the host and copied one by one (an image has more than 4096 pixels a side, "
             "or "
@@ -66,8 +66,8 @@ PassPlan Feed::plan(FeedPass const& pass, std::size_t first, std::size_t end) co
 std::size_t Feed::end_of_chunk(FeedPass const& pass, std::size_t first) const {
     if (!plan(pass, first, first + 1).augments()) return pass.cut.size();
     auto end = first + 1;
-    if (pass.upload == 0 || !workspace_.device_feed->holds(pass.upload)) return end;
-    auto const most = pass.cut[first].first + workspace_.device_feed->plan_rows();
+    if (pass.upload == 0 || !workspace_.gpu.device_feed->holds(pass.upload)) return end;
+    auto const most = pass.cut[first].first + workspace_.gpu.device_feed->plan_rows();
     while (end < pass.cut.size() && pass.cut[end].first + pass.cut[end].size <= most) ++end;
     return end;
 }
@@ -77,17 +77,17 @@ Feed::~Feed() = default;
 FeedPass Feed::begin(ShardSource& source, std::span<std::uint32_t const> order, std::span<BatchRange const> cut,
                      std::optional<UnitAddress> const& address) {
     FeedPass pass{&source, order, cut, address, 0, nullptr, 0};
-    auto const whole = workspace_.device_feed && !cut.empty() ? source.whole() : nullptr;
+    auto const whole = workspace_.gpu.device_feed && !cut.empty() ? source.whole() : nullptr;
     auto const in_kernels =
         elements(schema_.shape) <= INT32_MAX && (!address || augmenter_->compact());  // 32 bits index a row
-    if (whole && in_kernels) pass.resident = workspace_.device_feed->resident(whole, plan(pass, 0, cut.size()).bytes());
+    if (whole && in_kernels) pass.resident = workspace_.gpu.device_feed->resident(whole, plan(pass, 0, cut.size()).bytes());
     if (!pass.resident) source.begin(order, cut);
     return pass;
 }
 
 // Brings the chunk of this batch to the device. Returns the number of the batch in the chunk.
 std::size_t Feed::plan_batch(FeedPass& pass, std::size_t batch) {
-    auto& device = *workspace_.device_feed;
+    auto& device = *workspace_.gpu.device_feed;
     if (!device.holds(pass.upload) || batch >= pass.planned_end) {
         pass.planned_end = end_of_chunk(pass, batch);
         pass.planned = batch;
@@ -99,7 +99,8 @@ std::size_t Feed::plan_batch(FeedPass& pass, std::size_t batch) {
 Batch Feed::gathered(FeedPass& pass, std::size_t batch) {
     plan_batch(pass, batch);
     auto const& range = pass.cut[batch];
-    return workspace_.device_feed->gather(*pass.resident, schema_, {range.first - pass.cut[pass.planned].first, range.size});
+    return workspace_.gpu.device_feed->gather(*pass.resident, schema_,
+                                              {range.first - pass.cut[pass.planned].first, range.size});
 }
 
 Batch Feed::next(FeedPass& pass) {
@@ -108,8 +109,8 @@ Batch Feed::next(FeedPass& pass) {
     if (pass.resident) return gathered(pass, batch);
     auto const rows = pass.source->next();
     auto const size = static_cast<std::int64_t>(rows.rows.size());  // a source may have batches of its own
-    if (workspace_.device_feed)
-        return workspace_.device_feed->stage(schema_, size, [&](Batch const& host) { fill(rows, pass.address, host); });
+    if (workspace_.gpu.device_feed)
+        return workspace_.gpu.device_feed->stage(schema_, size, [&](Batch const& host) { fill(rows, pass.address, host); });
     if (!host_.x.defined() || host_.x.size(0) != size) host_ = workspace_.batches.batch(schema_, size);
     fill(rows, pass.address, host_);
     return host_;
@@ -125,7 +126,7 @@ DueBatch Feed::due(FeedPass& pass) {
     require(pass.next < pass.cut.size(), "the pass has no more batches");
     if (!counts(pass)) return {next(pass)};
     auto const number = plan_batch(pass, pass.next);
-    auto& device = *workspace_.device_feed;
+    auto& device = *workspace_.gpu.device_feed;
     auto const batch = device.place(schema_, pass.cut[pass.next].size);
     auto const all = device.gather_of(*pass.resident, schema_, batch);
     workspace_.steps_gather(all, static_cast<std::uint32_t>(pass.cut.front().size));

@@ -53,8 +53,8 @@ void set_arithmetic(GpuMode const& mode) {
 }  // namespace
 
 GpuMode gpu_mode(RunConfig const& run) {
-    return {run.deterministic, run.tf32.value_or(!run.deterministic), run.cudnn_benchmark.value_or(!run.deterministic),
-            run.cuda_graphs, run.fused_norm};
+    return {run.gpu.deterministic, run.gpu.tf32.value_or(!run.gpu.deterministic),
+            run.gpu.cudnn_benchmark.value_or(!run.gpu.deterministic), run.gpu.cuda_graphs, run.gpu.fused_norm};
 }
 
 Workspace::Impl::Impl(std::string const& device_name, int threads, GpuMode mode)
@@ -63,24 +63,24 @@ Workspace::Impl::Impl(std::string const& device_name, int threads, GpuMode mode)
       old_views(device.is_cpu() ? OldViews::stay : OldViews::end),
       benchmark(!device.is_cpu() && mode.benchmark),
       noise(at::globalContext().defaultGenerator(device).clone()),
-      batches(at::TensorOptions(at::kCPU)),
-      device_feed(with_device<DeviceFeed>(device)),
-      slots(with_device<StateSlots>(device)),
-      norm(mode.fused_norm ? make_norm_device(device) : nullptr),
-      copies(make_copy_device(device)) {
+      batches(at::TensorOptions(at::kCPU)) {
+    gpu.device_feed = with_device<DeviceFeed>(device);
+    gpu.slots = with_device<StateSlots>(device);
+    if (mode.fused_norm) gpu.norm = make_norm_device(device);
+    gpu.copies = make_copy_device(device);
     use_stream();
     if (auto allocator = make_device_allocator(device.str()))
-        admission = std::make_unique<Admission>(std::move(allocator), device.str(),
-                                                [this](std::int64_t bytes) { make_room(bytes); });
-    numbers = make_step_numbers(device);
+        gpu.admission = std::make_unique<Admission>(std::move(allocator), device.str(),
+                                                    [this](std::int64_t bytes) { make_room(bytes); });
+    gpu.numbers = make_step_numbers(device);
     at::set_num_threads(threads);
 #ifdef HOPSCOTCH_CUDA
     if (device.is_cpu()) return;
     set_arithmetic(mode);
     if (!mode.graphs) return;
     auto const agreement = mode.deterministic ? Agreement::bits : Agreement::rounding;
-    graphs = std::make_unique<StepGraphs>(make_cuda_capturer(device, noise.generator()), agreement,
-                                          [](std::string const& text) { log_info(text); });
+    gpu.graphs = std::make_unique<StepGraphs>(make_cuda_capturer(device, noise.generator()), agreement,
+                                              [](std::string const& text) { log_info(text); });
 #endif
 }
 
@@ -97,7 +97,7 @@ void Workspace::Impl::expect(Shape shape) const {
 }
 
 void Workspace::Impl::steps_gather(AnswerGather const& first_batch, std::uint32_t stride) const {
-    numbers->gather_from(first_batch, stride);
+    gpu.numbers->gather_from(first_batch, stride);
 }
 
 void Workspace::Impl::enter() const {
@@ -112,14 +112,14 @@ void Workspace::Impl::enter() const {
 at::Tensor Workspace::Impl::block(at::Tensor& buffer, std::int64_t floats) {
     bool const moves = old_views == OldViews::end && buffer.defined() && buffer.numel() < floats;
     if (moves) ++moves_;
-    if (moves && graphs) graphs->cache.drop();  // they name the old block
+    if (moves && gpu.graphs) gpu.graphs->cache.drop();  // they name the old block
     return grown(buffer, floats, at::TensorOptions(device).dtype(at::kFloat), old_views);
 }
 
-at::Tensor Workspace::Impl::gradient(std::int64_t n) { return block(gradient_, n); }
-at::Tensor Workspace::Impl::accumulated(std::int64_t n) { return block(accumulated_, n); }
-at::Tensor Workspace::Impl::outputs(std::int64_t n) { return block(outputs_, n); }
-at::Tensor Workspace::Impl::state(std::int64_t n) { return block(state_, n); }
+at::Tensor Workspace::Impl::gradient(std::int64_t n) { return block(blocks_.gradient, n); }
+at::Tensor Workspace::Impl::accumulated(std::int64_t n) { return block(blocks_.accumulated, n); }
+at::Tensor Workspace::Impl::outputs(std::int64_t n) { return block(blocks_.outputs, n); }
+at::Tensor Workspace::Impl::state(std::int64_t n) { return block(blocks_.state, n); }
 
 at::Tensor Workspace::Impl::shared(std::string const& name, std::function<at::Tensor()> const& make) {
     if (auto const known = shared_.find(name); known != shared_.end())
@@ -131,19 +131,19 @@ at::Tensor Workspace::Impl::shared(std::string const& name, std::function<at::Te
 }
 
 void Workspace::Impl::admit(std::int64_t state, std::int64_t gradient, BatchKind const& kind) {
-    if (!admission) return;
+    if (!gpu.admission) return;
     auto const bytes = [](std::int64_t floats) { return floats * static_cast<std::int64_t>(sizeof(float)); };
     auto const there = [](at::Tensor const& buffer) { return buffer.defined() ? buffer.numel() : 0; };
     auto const missing = [&](at::Tensor const& buffer, std::int64_t n) { return there(buffer) >= n ? 0 : bytes(n); };
-    admission->admit({missing(state_, state), missing(gradient_, gradient), 0, kind.rows},
-                     bytes(there(state_) + there(gradient_)), kind.model);
+    gpu.admission->admit({missing(blocks_.state, state), missing(blocks_.gradient, gradient), 0, kind.rows},
+                         bytes(there(blocks_.state) + there(blocks_.gradient)), kind.model);
 }
 
 // What is not the trial's own: slots, shards, and graphs, which keep what their steps took.
 void Workspace::Impl::make_room(std::int64_t bytes) {
-    if (slots) slots->make_room(bytes);
-    if (device_feed) device_feed->make_room(bytes);
-    if (graphs && bytes == Admission::k_everything) graphs->cache.drop();
+    if (gpu.slots) gpu.slots->make_room(bytes);
+    if (gpu.device_feed) gpu.device_feed->make_room(bytes);
+    if (gpu.graphs && bytes == Admission::k_everything) gpu.graphs->cache.drop();
 }
 
 Workspace::Workspace(std::string device, int threads, GpuMode mode) : impl_(std::make_unique<Impl>(device, threads, mode)) {}
@@ -151,8 +151,8 @@ Workspace::~Workspace() = default;
 
 void Workspace::limit_features(std::uint64_t bytes) { impl_->feature_bytes = bytes; }
 Workspace::Graphs Workspace::graphs() const {
-    if (!impl_->graphs) return {};
-    return {impl_->graphs->cache.graphs(), impl_->graphs->cache.reasons()};
+    if (!impl_->gpu.graphs) return {};
+    return {impl_->gpu.graphs->cache.graphs(), impl_->gpu.graphs->cache.reasons()};
 }
 
 }  // namespace hopscotch

@@ -26,6 +26,17 @@ class StepNumbers;
 struct AnswerGather;
 struct StepGraphs;
 
+// What a trainer with a GPU has; null on a CPU, unless a test sets it. Members are destroyed from the last to the first.
+struct GpuTools {
+    std::unique_ptr<DeviceFeed> device_feed;
+    std::unique_ptr<StateSlots> slots;
+    std::unique_ptr<Admission> admission;
+    std::unique_ptr<NormDevice> norm;  // null too if run.fused_norm is false
+    std::unique_ptr<CopyDevice> copies;
+    std::unique_ptr<StepNumbers> numbers;
+    std::unique_ptr<StepGraphs> graphs;  // null: steps are launched kernel by kernel. Points at members before it
+};
+
 struct Workspace::Impl {
     Impl(std::string const& device_name, int threads, GpuMode mode);
     ~Impl();
@@ -63,33 +74,30 @@ struct Workspace::Impl {
     void steps_gather(AnswerGather const& first_batch, std::uint32_t stride) const;  // StepNumbers::gather_from
 
     // Models train in the host's memory: a CPU, unless a test gives it slots.
-    bool in_place() const { return device.is_cpu() && !slots; }
+    bool in_place() const { return device.is_cpu() && !gpu.slots; }
 
     at::Device device;
     std::unique_ptr<ComputeStream> stream;  // null on a CPU
     OldViews old_views;
-    bool benchmark = false;                   // run.cudnn_benchmark
-    Noise noise;                              // seeded for every step: carries nothing from one trial to the next
-    BatchBuffers batches;                     // on a CPU
-    std::unique_ptr<DeviceFeed> device_feed;  // null on a CPU
-    std::unique_ptr<StateSlots> slots;        // "
-    std::unique_ptr<Admission> admission;     // "
-    std::unique_ptr<NormDevice> norm;         // "; or run.fused_norm is false
-    std::unique_ptr<CopyDevice> copies;       // null on a CPU
+    bool benchmark = false;  // run.cudnn_benchmark
+    Noise noise;             // seeded for every step: carries nothing from one trial to the next
+    BatchBuffers batches;    // on a CPU
 
 private:
+    struct Blocks {
+        at::Tensor gradient, accumulated, outputs, state;
+    };
+
     at::Tensor block(at::Tensor& buffer, std::int64_t floats);
 
     std::uint64_t moves_ = 0;
-    at::Tensor gradient_, accumulated_, outputs_, state_;
+    Blocks blocks_;
     std::map<std::string, c10::weak_intrusive_ptr<at::TensorImpl, at::UndefinedTensorImpl>> shared_;
 
 public:
-    std::unique_ptr<StepNumbers> numbers;      // null on a CPU
     std::uint64_t feature_bytes = UINT64_MAX;  // Workspace::limit_features
     std::shared_ptr<FeatureStore> features;    // null until a trial needs one
-    std::unique_ptr<StepGraphs> graphs;  // null: steps are launched kernel by kernel. Last: it must be destroyed before the
-                                         // members that it points at
+    GpuTools gpu;                              // last: destroyed before the members that it points at
 };
 
 }  // namespace hopscotch

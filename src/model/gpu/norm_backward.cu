@@ -37,7 +37,8 @@ __device__ GradientSums merged_pieces(NormBackward const& pass, Merger const& me
 }
 
 __device__ NormChannel known_channel(NormBackward const& pass, std::uint32_t channel) {
-    return {pass.mean[channel], times(pass.weight[channel], pass.inverse[channel]), pass.bias[channel]};
+    return {pass.channel.mean[channel], times(pass.channel.weight[channel], pass.channel.inverse[channel]),
+            pass.channel.bias[channel]};
 }
 
 // The gradient behind the clip. y: what the clip was given, or what it gave.
@@ -77,7 +78,7 @@ __device__ void prepare_slopes(NormBackward const& pass, NormSlope* slopes) {
     Merger const me(pass.cut);
     auto const all = merged_pieces(pass, me);
     if (me.part == 0 && me.channel < pass.cut.channels) {
-        auto const inverse = pass.inverse[me.channel];
+        auto const inverse = pass.channel.inverse[me.channel];
         slopes[me.thread] = norm_slope(all, static_cast<float>(pass.cut.rows), inverse);
         if (blockIdx.y == 0) {
             pass.weight_gradient[me.channel] = times(all.product, inverse);

@@ -26,6 +26,11 @@ struct NormForward {
 // Which elements of the gradient the clip let pass. computed: x says it; stored: y says it, as something was added.
 enum class NormMask { none, computed, stored };
 
+// By channel, from the forward pass.
+struct NormVectors {
+    float const *weight = nullptr, *bias = nullptr, *mean = nullptr, *inverse = nullptr;
+};
+
 struct NormBackward {
     NormCut cut;
     FloatType type = FloatType::float32;
@@ -34,7 +39,7 @@ struct NormBackward {
     void const* y = nullptr;  // with `stored`
     void* passed = nullptr;   // with `stored`: the gradient of `added`
     void* x_gradient = nullptr;
-    float const *weight = nullptr, *bias = nullptr, *mean = nullptr, *inverse = nullptr;
+    NormVectors channel;
     Bounds bounds;
     float *weight_gradient = nullptr, *bias_gradient = nullptr;
     float* partial = nullptr;

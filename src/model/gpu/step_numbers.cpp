@@ -37,8 +37,8 @@ UpdateNumbers update_numbers(TrainConfig const& train) {
     out.beta2 = as_float(o.beta2), out.beta2_rest = rest(o.beta2);
     out.alpha = as_float(o.alpha), out.alpha_rest = rest(o.alpha);
     out.averaged_rest = rest(train.ema);
-    out.clip_value = as_float(train.clip_value.value_or(0));
-    out.clip_norm = as_float(train.clip_norm.value_or(0));
+    out.clip_value = as_float(train.clip.value.value_or(0));
+    out.clip_norm = as_float(train.clip.norm.value_or(0));
     return out;
 }
 

@@ -113,10 +113,10 @@ struct FusedNormFunction : torch::autograd::Function<FusedNormFunction> {
         pass.y = y.defined() ? y.const_data_ptr() : nullptr;
         pass.passed = passed.defined() ? passed.mutable_data_ptr() : nullptr;
         pass.x_gradient = x_gradient.mutable_data_ptr();
-        pass.weight = saved[1].const_data_ptr<float>();
-        pass.bias = saved[2].const_data_ptr<float>();
-        pass.mean = mean.const_data_ptr<float>();
-        pass.inverse = inverse.const_data_ptr<float>();
+        pass.channel.weight = saved[1].const_data_ptr<float>();
+        pass.channel.bias = saved[2].const_data_ptr<float>();
+        pass.channel.mean = mean.const_data_ptr<float>();
+        pass.channel.inverse = inverse.const_data_ptr<float>();
         pass.weight_gradient = weight_gradient.mutable_data_ptr<float>();
         pass.bias_gradient = bias_gradient.mutable_data_ptr<float>();
         pass.partial = partial.mutable_data_ptr<float>();

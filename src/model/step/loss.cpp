@@ -29,11 +29,12 @@ constexpr std::int64_t k_no_ignored_label = -100;  // torch's default
 
 Loss::Loss(TrainConfig const& train, at::Device device)
     : kind_(train.loss),
-      label_smoothing_(train.label_smoothing),
-      huber_delta_(train.huber_delta),
-      quantile_(train.quantile),
+      label_smoothing_(train.of_loss.label_smoothing),
+      huber_delta_(train.of_loss.huber_delta),
+      quantile_(train.of_loss.quantile),
       one_(at::ones({}, at::TensorOptions().device(device))) {
-    if (!train.class_weights.empty()) class_weights_ = at::tensor(train.class_weights, at::kDouble).to(device, at::kFloat);
+    if (!train.of_loss.class_weights.empty())
+        class_weights_ = at::tensor(train.of_loss.class_weights, at::kDouble).to(device, at::kFloat);
 }
 
 LossGradient Loss::mean(at::Tensor const& outputs, at::Tensor const& targets) const {

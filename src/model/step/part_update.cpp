@@ -41,7 +41,7 @@ PartUpdate::PartUpdate(TrainConfig const& train, StateLayout const& layout, Rang
     : range_(range), impl_(std::make_unique<Impl>(train)) {
     require(train.ema == 0, "a part of a state has no averaged weights");
     auto const all = layout.end_of(Block::parameter) / sizeof(float);
-    require(!train.clip_norm || range.size == all, "the norm of a gradient needs all of it");
+    require(!train.clip.norm || range.size == all, "the norm of a gradient needs all of it");
     impl_->parameters = copy_of(state, range.first, range.size);
     for (auto const& slot : slot_ranges(layout))
         impl_->slots.push_back(copy_of(state, slot.first + range.first, range.size));
@@ -60,9 +60,9 @@ void PartUpdate::update(std::span<float> gradient, double lr, std::int64_t step)
     auto const n = static_cast<std::int64_t>(range_.size);
     require(gradient.size() == range_.size, "a gradient of another length than its part");
     auto const values = at::from_blob(gradient.data(), {n}, at::TensorOptions(at::kFloat));
-    if (part.train.clip_value) values.clamp_(-*part.train.clip_value, *part.train.clip_value);
-    if (part.train.clip_norm)
-        values.mul_((*part.train.clip_norm / (at::linalg_vector_norm(values, 2) + 1e-6)).clamp_max_(1.0));
+    if (part.train.clip.value) values.clamp_(-*part.train.clip.value, *part.train.clip.value);
+    if (part.train.clip.norm)
+        values.mul_((*part.train.clip.norm / (at::linalg_vector_norm(values, 2) + 1e-6)).clamp_max_(1.0));
     part.optimizer.bind(part.parameters, values, part.slots, part.decayed);
     part.optimizer.update(lr, step);
 }

@@ -55,7 +55,7 @@ void Step::begin_unit() {
 }
 
 at::Tensor Step::evaluate(at::Tensor const& x) {
-    bool const captures = workspace_.graphs && network().against_graphs() == nullptr;
+    bool const captures = workspace_.gpu.graphs && network().against_graphs() == nullptr;
     if (captures && !output_sizes_.empty()) return evaluate_captured(x);
     core_->bind(memory_, weights_);
     auto out = core_->evaluate(x);
@@ -118,10 +118,10 @@ void Step::finish_gradient() {
 }
 
 void Step::schedule(UpdateAt const& now) {
-    if (!workspace_.numbers) return core_->schedule(now.lr, now.step);
+    if (!workspace_.gpu.numbers) return core_->schedule(now.lr, now.step);
     auto const entry = step_entry(train_.optimizer, now.lr, now.step);
-    workspace_.numbers->load(update_numbers(train_));
-    workspace_.numbers->launch(0, std::span(&entry, 1));
+    workspace_.gpu.numbers->load(update_numbers(train_));
+    workspace_.gpu.numbers->launch(0, std::span(&entry, 1));
 }
 
 void Step::update(UpdateAt const& now) {

@@ -38,7 +38,7 @@ GatherSize gather_size(Batch const& batch) {
 class Step::Part final : public StepPart {
 public:
     Part(Step& step, GraphKey::Part part, DueSteps const& due)
-        : StepPart(*step.workspace_.graphs,
+        : StepPart(*step.workspace_.gpu.graphs,
                    step.rounding() * static_cast<double>(std::max<std::size_t>(1, due.updates.size()))),
           step_(step),
           part_(part),
@@ -58,7 +58,7 @@ protected:
 
     std::shared_ptr<void const> keeps() const override { return step_.kept(); }
     std::function<void()> work() const override {
-        return [core = step_.core_, memory = step_.memory_, numbers = step_.workspace_.numbers.get(), part = part_,
+        return [core = step_.core_, memory = step_.memory_, numbers = step_.workspace_.gpu.numbers.get(), part = part_,
                 batch = due_.batch, size = gather_size(due_.batch), steps = std::max<std::size_t>(1, due_.updates.size())] {
             core->bind(memory);
             for (std::size_t i = 0; i < steps; ++i) {
@@ -91,8 +91,8 @@ private:
         for (auto const& each : due_.updates)
             entries.push_back(
                 step_entry(step_.train_.optimizer, each.lr * (1 + other.lr) + other.lr, each.step + other.step));
-        step_.workspace_.numbers->load(update_numbers(step_.train_));
-        step_.workspace_.numbers->launch(first, entries);
+        step_.workspace_.gpu.numbers->load(update_numbers(step_.train_));
+        step_.workspace_.gpu.numbers->launch(first, entries);
     }
 
     Step& step_;
@@ -103,7 +103,10 @@ private:
 class Step::Outputs final : public StepPart {
 public:
     Outputs(Step& step, at::Tensor x, at::Tensor outputs)
-        : StepPart(*step.workspace_.graphs, step.rounding()), step_(step), x_(std::move(x)), outputs_(std::move(outputs)) {}
+        : StepPart(*step.workspace_.gpu.graphs, step.rounding()),
+          step_(step),
+          x_(std::move(x)),
+          outputs_(std::move(outputs)) {}
 
     int warm_ups() const override { return GraphCache::k_warm_ups; }
 
@@ -143,9 +146,9 @@ char const* Step::against_graphs() const {
 }
 
 bool Step::captures() {
-    if (!workspace_.graphs) return false;
+    if (!workspace_.gpu.graphs) return false;
     auto const* const reason = against_graphs();
-    if (reason != nullptr && reason != explained_) workspace_.graphs->cache.explain(identity_.name, reason);
+    if (reason != nullptr && reason != explained_) workspace_.gpu.graphs->cache.explain(identity_.name, reason);
     if (reason != nullptr) explained_ = reason;
     return reason == nullptr;
 }
@@ -153,7 +156,7 @@ bool Step::captures() {
 bool Step::trains_whole() { return train_.accumulate == 1 && captures(); }
 
 std::uint64_t Step::structure() {
-    if (structure_ == 0) structure_ = workspace_.graphs->structures.number(identity_.structure);
+    if (structure_ == 0) structure_ = workspace_.gpu.graphs->structures.number(identity_.structure);
     return structure_;
 }
 
@@ -167,7 +170,7 @@ GraphKey Step::key(GraphKey::Part part, DueSteps const& due) {
 }
 
 void Step::run_captured(GraphKey::Part part, DueSteps const& due) {
-    auto& graphs = *workspace_.graphs;
+    auto& graphs = *workspace_.gpu.graphs;
     auto const draws = workspace_.noise.draws();
     auto const at = key(part, due);
     Part work(*this, part, due);
@@ -177,7 +180,7 @@ void Step::run_captured(GraphKey::Part part, DueSteps const& due) {
 
 // Several: if one by itself has been captured and checked, and no masks differ from step to step.
 std::size_t Step::steps_at_once(DueSteps const& due) {
-    auto const& graphs = *workspace_.graphs;
+    auto const& graphs = *workspace_.gpu.graphs;
     auto const one = key(GraphKey::Part::gathering, due);
     if (!graphs.cache.keeps(one) || graphs.structures.is_noisy(one.structure)) return 1;
     if (graphs.cache.refuses(one.structure, GraphKey::Part::several)) return 1;
@@ -196,11 +199,11 @@ at::Tensor Step::evaluate_captured(at::Tensor const& x) {
     auto const outputs = workspace_.outputs(c10::multiply_integers(sizes)).view(sizes);
     auto const& weights = weights_ == Weights::averaged ? memory_->averaged : memory_->trainable;
     Outputs work(*this, x, outputs);
-    workspace_.graphs->cache.run({structure(),
-                                  GraphKey::Part::outputs,
-                                  x.size(0),
-                                  {address(weights), address(memory_->gradient), address(x), address(outputs)}},
-                                 identity_.name, work);
+    workspace_.gpu.graphs->cache.run({structure(),
+                                      GraphKey::Part::outputs,
+                                      x.size(0),
+                                      {address(weights), address(memory_->gradient), address(x), address(outputs)}},
+                                     identity_.name, work);
     return outputs;
 }
 

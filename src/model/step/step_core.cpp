@@ -119,7 +119,7 @@ std::shared_ptr<StepMemory> StepCore::memory(StepBlocks const& blocks, StateLayo
         if (tensor.block == Block::buffer) out->trained.buffers.push_back(view_of(floats.variable_data(), tensor));
     out->decayed = static_cast<std::int64_t>(end_of_decay(layout, train_.optimizer));
     if (blocks.leaves.defined())
-        out->leaves = std::make_shared<Leaves>(*workspace_.copies, out->trained, blocks.leaves, leaf_options());
+        out->leaves = std::make_shared<Leaves>(*workspace_.gpu.copies, out->trained, blocks.leaves, leaf_options());
     return out;
 }
 
@@ -129,15 +129,15 @@ StepCore::StepCore(std::unique_ptr<Network> network, TrainConfig const& train, W
       loss_(train, workspace.device),
       optimizer_(train.optimizer),
       workspace_(workspace),
-      loss_sum_(workspace.numbers ? workspace.numbers->loss_sum()
-                                  : at::zeros({}, at::TensorOptions(workspace.device).dtype(at::kDouble))) {
+      loss_sum_(workspace.gpu.numbers ? workspace.gpu.numbers->loss_sum()
+                                      : at::zeros({}, at::TensorOptions(workspace.device).dtype(at::kDouble))) {
     if (train_.precision == Precision::bf16) network_->use_autograd();
 }
 
 StepCore::~StepCore() = default;
 
 bool StepCore::has_leaves() const {
-    return workspace_.copies && network_->kind() == Backward::autograd && network_->convolutions() != nullptr;
+    return workspace_.gpu.copies && network_->kind() == Backward::autograd && network_->convolutions() != nullptr;
 }
 
 LeafOptions StepCore::leaf_options() const {
@@ -153,7 +153,7 @@ void StepCore::bind(std::shared_ptr<StepMemory const> const& memory, Step::Weigh
         tensors.gradients.assign(memory->averaged_views.size(), at::Tensor());
     }
     network_->bind(std::move(tensors));
-    if (bound_ != memory && !workspace_.numbers)
+    if (bound_ != memory && !workspace_.gpu.numbers)
         optimizer_.bind(memory->parameters, memory->update_gradient(), memory->slots, memory->decayed);
     bound_ = memory;
     weights_ = weights;
@@ -163,7 +163,7 @@ at::Tensor StepCore::forward(at::Tensor const& x, Pass const& pass) {
     return in_precision(train_.precision, workspace_.device, [&] { return network_->forward(x, pass); });
 }
 
-Pass StepCore::evaluation() const { return {.channels_last = train_.channels_last, .norm = workspace_.norm.get()}; }
+Pass StepCore::evaluation() const { return {.channels_last = train_.channels_last, .norm = workspace_.gpu.norm.get()}; }
 
 at::Tensor StepCore::evaluate(at::Tensor const& x) {
     c10::InferenceMode const unrecorded;
@@ -188,7 +188,7 @@ at::Tensor StepCore::compute_gradient(at::Tensor const& x, at::Tensor const& y, 
     } else {
         unrecorded.emplace();
     }
-    auto const outputs = forward(x, {&workspace_.noise, sum, train_.channels_last, workspace_.norm.get()});
+    auto const outputs = forward(x, {&workspace_.noise, sum, train_.channels_last, workspace_.gpu.norm.get()});
     auto const [loss, gradient] = loss_.mean(outputs, y);
     network_->backward(outputs, gradient);
     if (leaves != nullptr) leaves->collect_gradients();

@@ -40,23 +40,23 @@ void set_slots(FlatUpdate& update, OptimizerConfig const& config, std::vector<at
 
 void StepCore::clip() {
     auto const& gradient = bound_->update_gradient();
-    if (train_.clip_value) gradient.clamp_(-*train_.clip_value, *train_.clip_value);
-    if (!train_.clip_norm) return;
+    if (train_.clip.value) gradient.clamp_(-*train_.clip.value, *train_.clip.value);
+    if (!train_.clip.norm) return;
     // torch.nn.utils.clip_grad_norm_, without reading the norm back.
     auto const norm = at::linalg_vector_norm(gradient, 2);
-    gradient.mul_((*train_.clip_norm / (norm + 1e-6)).clamp_max_(1.0));
+    gradient.mul_((*train_.clip.norm / (norm + 1e-6)).clamp_max_(1.0));
 }
 
 void StepCore::clip_by_numbers() {
     auto const& gradient = bound_->update_gradient();
-    auto const& numbers = *workspace_.numbers;
-    if (train_.clip_value) gradient.clamp_(std::optional(numbers.clip_value().neg()), std::optional(numbers.clip_value()));
-    if (train_.clip_norm)
+    auto const& numbers = *workspace_.gpu.numbers;
+    if (train_.clip.value) gradient.clamp_(std::optional(numbers.clip_value().neg()), std::optional(numbers.clip_value()));
+    if (train_.clip.norm)
         gradient.mul_((numbers.clip_norm() / (at::linalg_vector_norm(gradient, 2) + 1e-6)).clamp_max_(1.0));
 }
 
 void StepCore::update_by_numbers() {
-    auto& numbers = *workspace_.numbers;
+    auto& numbers = *workspace_.gpu.numbers;
     FlatUpdate update;
     update.rule = rule_of(train_.optimizer.kind);
     update.nesterov = train_.optimizer.nesterov;
@@ -72,11 +72,11 @@ void StepCore::update_by_numbers() {
 
 void StepCore::apply_update() {
     at::NoGradGuard const unrecorded;
-    if (workspace_.numbers) {
+    if (workspace_.gpu.numbers) {
         clip_by_numbers();
         return update_by_numbers();
     }
-    if (train_.clip_value || train_.clip_norm) clip();
+    if (train_.clip.value || train_.clip.norm) clip();
     optimizer_.apply();
     if (bound_->averaged.defined()) bound_->averaged.lerp_(bound_->parameters, 1 - train_.ema);
 }

@@ -26,12 +26,12 @@ std::string of_optimizer(OptimizerConfig const& optimizer) {
 }
 
 std::string of_training(TrainConfig const& train) {
-    auto const& [epochs, batch_size, loss, label_smoothing, class_weights, huber_delta, quantile, precision, channels_last,
-                 clip_norm, clip_value, accumulate, ema, outer_momentum, early_stopping, seed_scope, optimizer, schedule] =
-        train;
+    auto const& [epochs, batch_size, loss, of_loss, precision, channels_last, clip, accumulate, ema, outer_momentum,
+                 early_stopping, seed_scope, optimizer, schedule] = train;
+    auto const& [label_smoothing, class_weights, huber_delta, quantile] = of_loss;
     return fmt::format("loss {} {} {} {} {} precision {} NHWC {} clip {} {} accumulate {} averaged {} outer {} {}",
                        static_cast<int>(loss), label_smoothing, fmt::join(class_weights, " "), huber_delta, quantile,
-                       static_cast<int>(precision), channels_last, clip_norm.has_value(), clip_value.has_value(), accumulate,
+                       static_cast<int>(precision), channels_last, clip.norm.has_value(), clip.value.has_value(), accumulate,
                        ema > 0, outer_momentum, of_optimizer(optimizer));
 }
 

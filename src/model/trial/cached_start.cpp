@@ -57,9 +57,9 @@ Manifest manifest_of_features(Manifest const& manifest, FrozenStart const& start
     out.shape = start.output_shape();
     out.type = FeatureType::float32;
     out.categories.clear();
-    out.feature_offset.clear();
-    out.mean = {0};
-    out.stddev = {1};
+    out.features.offset.clear();
+    out.features.mean = {0};
+    out.features.stddev = {1};
     return out;
 }
 
@@ -99,7 +99,7 @@ std::unique_ptr<ShardSource> CachedStart::features(ShardSource& shard, BatchRang
                                                    std::function<void()> const& on_batch) {
     auto const kept = store_of(workspace_).of(layers_, shard, [&] { return room_for(shard); });
     // A GPU takes the whole shard, if it fits.
-    auto const wanted = workspace_.device_feed ? BatchRange{0, shard.rows()} : rows;
+    auto const wanted = workspace_.gpu.device_feed ? BatchRange{0, shard.rows()} : rows;
     std::vector<BatchRange> missing;
     for (auto first = wanted.first / batch_ * batch_; first < wanted.first + wanted.size; first += batch_)
         if (!kept->there[static_cast<std::size_t>(first / batch_)])
@@ -123,8 +123,8 @@ void CachedStart::compute(ShardSource& shard, Features& into, std::vector<BatchR
     for (auto const& range : missing) {
         auto const batch = feed_->next(pass);
         auto const work = [&] { copy_rows(step_.start_outputs(batch.x), features + range.first * width); };
-        if (workspace_.admission)
-            workspace_.admission->run({{layers_, range.size}, held, work, [] {}});
+        if (workspace_.gpu.admission)
+            workspace_.gpu.admission->run({{layers_, range.size}, held, work, [] {}});
         else
             work();
         if (has_labels_)

@@ -71,7 +71,7 @@ void ErrorAnalysis::labels(std::span<float const> outputs, std::span<std::int64_
 
 void ErrorAnalysis::targets(std::span<float const> outputs, std::span<float const> targets) {
     auto const width = static_cast<std::size_t>(data_.outputs);
-    auto const loss = target_loss(train_, data_.target_stddev);
+    auto const loss = target_loss(train_, data_.targets.stddev);
     for (std::size_t first = 0; first < targets.size(); first += width) {
         auto const row = outputs.subspan(first, width), answers = targets.subspan(first, width);
         add_to_group([&](Evaluation& group) { group.add_targets(row, answers, loss); });

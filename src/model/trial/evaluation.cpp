@@ -31,9 +31,9 @@ Evaluation::TargetLoss target_loss(TrainConfig const& train, std::span<double co
     using Kind = Evaluation::TargetLoss::Kind;
     switch (train.loss) {
         case LossKind::mse: return {Kind::squared, 0, stddev};
-        case LossKind::huber: return {Kind::huber, train.huber_delta, stddev};
+        case LossKind::huber: return {Kind::huber, train.of_loss.huber_delta, stddev};
         case LossKind::mae: return {Kind::absolute, 0, stddev};
-        case LossKind::quantile: return {Kind::quantile, train.quantile, stddev};
+        case LossKind::quantile: return {Kind::quantile, train.of_loss.quantile, stddev};
         case LossKind::bce_with_logits: return {Kind::logistic};
         case LossKind::cross_entropy: break;  // of classes
     }

@@ -66,8 +66,8 @@ void TorchEvaluator::for_each_batch(ShardSource& shard, BatchRange const& batche
         auto const work = [&] {
             visit(step_.evaluate(batch.x), batch);
         };  // a second try is safe: visit() keeps nothing until its end
-        if (workspace_.admission)
-            workspace_.admission->run(
+        if (workspace_.gpu.admission)
+            workspace_.gpu.admission->run(
                 {{state_->memory_kind() + " evaluated", batch.x.size(0)}, state_->held(), work, [] {}});
         else
             work();

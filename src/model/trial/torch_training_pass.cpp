@@ -104,9 +104,9 @@ void TorchTrainingPass::train(Batch const& batch, std::uint64_t noise_key, Gradi
 void TorchTrainingPass::try_batch(std::int64_t rows, std::function<void()> const& work, Undo undo) {
     bool const full = rows == pass_.cut.front().size;
     workspace_.expect(full ? Workspace::Impl::Shape::common : Workspace::Impl::Shape::rare);
-    if (!workspace_.admission) return work();
+    if (!workspace_.gpu.admission) return work();
     auto const way_back = undo == Undo::possible ? step_.way_back(rows) : std::function<void()>();
-    workspace_.admission->run({{state_->memory_kind(), rows}, state_->held(), work, way_back});
+    workspace_.gpu.admission->run({{state_->memory_kind(), rows}, state_->held(), work, way_back});
 }
 
 // The updates by the next `steps` batches of so many rows.

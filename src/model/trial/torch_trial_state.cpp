@@ -211,28 +211,28 @@ void TorchTrialState::store() {
     if (workspace_.in_place()) return;
     require_claimed();
     ++workspace_.stores;
-    if (!workspace_.slots || !workspace_.slots->take(host_, device_)) device_.copy_(host_);
+    if (!workspace_.gpu.slots || !workspace_.gpu.slots->take(host_, device_)) device_.copy_(host_);
 }
 
 bool TorchTrialState::begin_store(MutableBytes state) {
     check_block(state, layout_);
     workspace_.use_stream();
-    return workspace_.slots && workspace_.slots->upload(floats_of(state));
+    return workspace_.gpu.slots && workspace_.gpu.slots->upload(floats_of(state));
 }
 
 void TorchTrialState::forget_store(MutableBytes state) {
-    if (workspace_.slots) workspace_.slots->withdraw(state.data());
+    if (workspace_.gpu.slots) workspace_.gpu.slots->withdraw(state.data());
 }
 
 bool TorchTrialState::begin_fetch() {
     workspace_.use_stream();
-    if (!workspace_.slots) return false;
+    if (!workspace_.gpu.slots) return false;
     require_claimed();
-    return workspace_.slots->download(device_, host_);
+    return workspace_.gpu.slots->download(device_, host_);
 }
 
 void TorchTrialState::await_fetch() {
-    if (workspace_.slots) workspace_.slots->await_download();
+    if (workspace_.gpu.slots) workspace_.gpu.slots->await_download();
 }
 
 std::optional<DeviceFloats> TorchTrialState::device_state() {

@@ -189,10 +189,11 @@ void check_loss(TrainConfig const& train, DataSchema const& data, Problems& prob
             problems.add({}, "/train/loss",
                          fmt::format("{} does not fit the dataset (it has {}); use {}", name_of(train.loss), fit.rows,
                                      fmt::join(losses_for(fit.answers), " or ")));
-    if (!train.class_weights.empty() && static_cast<std::int64_t>(train.class_weights.size()) != data.outputs)
+    if (!train.of_loss.class_weights.empty() &&
+        static_cast<std::int64_t>(train.of_loss.class_weights.size()) != data.outputs)
         problems.add({}, "/train/class_weights",
                      fmt::format("has {} numbers (the dataset has {} outputs); give one for each",
-                                 train.class_weights.size(), data.outputs));
+                                 train.of_loss.class_weights.size(), data.outputs));
 }
 
 }  // namespace

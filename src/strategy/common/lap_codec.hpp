@@ -81,8 +81,8 @@ void fields(A& a, SavedState& m) {
 
 template <class A>
 void fields(A& a, Journey& m) {
-    a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s, m.pushed_hash, m.shard, m.batches, m.rows,
-      m.loss_sum, m.saved_age_s, m.saved, m.parts);
+    a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed.unix_s, m.pushed.hash, m.shard, m.unit.batches,
+      m.unit.rows, m.unit.loss_sum, m.saved.age_s, m.saved.here, m.parts);
 }
 
 }  // namespace hopscotch

@@ -37,8 +37,8 @@ UnitsBeside::Wanted helper_of(WorkerResources const& resources) {
     bool const whole = has_group(resources) || policy_named(resources.experiment.strategy.policy).dispatched();
     bool const spare = resources.runner.device() != "cpu" ||
                        has_core_for_helper({static_cast<int>(allowed_cores().size()),
-                                            resources.courier.world().trainers_on_host(), run.threads});
-    bool const wanted = run.helper == HelperThreads::on || (run.helper == HelperThreads::automatic && spare);
+                                            resources.courier.world().trainers_on_host(), run.cpu.threads});
+    bool const wanted = run.cpu.helper == HelperThreads::on || (run.cpu.helper == HelperThreads::automatic && spare);
     return wanted && !whole ? UnitsBeside::Wanted::yes : UnitsBeside::Wanted::no;
 }
 
@@ -171,7 +171,7 @@ void MopWorker::train_unit(ReadyLap& ready, UnitStart const& start) {
     auto const prepared_s = monotonic_s() - start.s;
     begin_unit(ready.journey);
     group_->lead(ready.journey, ready.hand->buffer);
-    ready.journey.saved = false;
+    ready.journey.saved.here = false;
     if (units.size() == before) return;
     units[before].start_unix_s -= prepared_s;  // the members measure from here on
     units[before].seconds += prepared_s;

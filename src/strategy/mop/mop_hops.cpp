@@ -29,7 +29,7 @@ void MopWorker::accept_state(Incoming message) {
     auto journey = decode<Journey>(message.body);
     arrive(journey, message.arrived_s);
     auto const trial = journey.lap.trial;
-    auto const hash = journey.pushed_hash;
+    auto const hash = journey.pushed.hash;
     if (left_why(trial) != nullptr) {  // the lap has been left: it ends now, with what the trial has learned
         ReadyLap left{std::move(journey), {}, 0, hash, message.from};
         beside_.take(left, std::move(message.state));
@@ -37,8 +37,8 @@ void MopWorker::accept_state(Incoming message) {
     }
     if (dropped_.contains(trial)) return;
     fault_point("hop.receive");
-    hop_s_.add(unix_s() - journey.pushed_unix_s);
-    journey.saved = false;  // the sender's thread may die before it has written the file
+    hop_s_.add(unix_s() - journey.pushed.unix_s);
+    journey.saved.here = false;  // the sender's thread may die before it has written the file
     auto const ready_s = monotonic_s() + resources().experiment.run.inject.sync_s;
     ready_.push({std::move(journey), keeper().store().hold(std::move(message.state)), ready_s, hash, message.from});
 }
@@ -102,9 +102,9 @@ void MopWorker::hop(TrainerId next, ReadyLap ready) {
 void MopWorker::go_to(TrainerId next, Journey& journey, Buffer state, StateLayout const& layout) {
     ++journey.record.hops.count;
     journey.record.hops.bytes += static_cast<std::int64_t>(state.bytes().size());
-    journey.pushed_unix_s = unix_s();
+    journey.pushed.unix_s = unix_s();
     // A lap that begins with a hop has no unit, whose hash would do.
-    journey.pushed_hash = journey.record.units.empty() ? state_hash(state.bytes(), layout) : journey.record.state.hash;
+    journey.pushed.hash = journey.record.units.empty() ? state_hash(state.bytes(), layout) : journey.record.state.hash;
     hopscotch::depart(journey, monotonic_s());
     if (fault_at("hop.send") == Fault::flip) state.bytes().front() ^= std::byte{1};
     courier().push(rank_of(next), encode(journey), std::move(state));

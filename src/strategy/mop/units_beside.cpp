@@ -67,7 +67,7 @@ std::uint64_t StateInHand::hash() {
 UnitsBeside::UnitsBeside(WorkerResources const& resources, StateStore& store, Wanted wanted)
     : resources_(resources), store_(store), slots_(std::make_unique<ModelSlots>()) {
     if (wanted == Wanted::yes) helper_ = std::make_unique<HelperThread>();
-    worth_bytes_ = resources.experiment.run.helper == HelperThreads::on ? 0 : k_worth_bytes;
+    worth_bytes_ = resources.experiment.run.cpu.helper == HelperThreads::on ? 0 : k_worth_bytes;
     pipeline_ = std::make_unique<UnitPipeline>(helper_.get(), slots_.get(), worth_bytes_);
 }
 

@@ -45,7 +45,7 @@ std::vector<FloatRange> cut_buckets(StateLayout const& layout, BucketSizes const
 
 BucketSizes bucket_sizes(StrategyConfig const& config) {
     auto const bytes = [](double mb) { return static_cast<std::size_t>(std::min(mb, 1e6) * (1 << 20)); };
-    return {bytes(std::min(config.first_bucket_mb, config.bucket_mb)), bytes(config.bucket_mb)};
+    return {bytes(std::min(config.reduce.first_bucket_mb, config.reduce.bucket_mb)), bytes(config.reduce.bucket_mb)};
 }
 
 AllReduce all_reduce_of(ReduceAlgorithm algorithm) {

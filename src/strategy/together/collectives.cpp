@@ -15,11 +15,11 @@ namespace {
 
 // The setting that rules NCCL out; empty: none.
 std::string against(StrategyConfig const& strategy, RunConfig const& run) {
-    if (strategy.algorithm == ReduceAlgorithm::deterministic)
+    if (strategy.reduce.algorithm == ReduceAlgorithm::deterministic)
         return "strategy.algorithm is deterministic, and NCCL has an order of sums of its own";
-    if (strategy.via == AverageVia::master) return "strategy.via is master, and NCCL has no master";
+    if (strategy.averaging.via == AverageVia::master) return "strategy.via is master, and NCCL has no master";
     if (strategy.batch_norm == NormStatistics::sync) return "strategy.batch_norm is sync, whose sums go through host memory";
-    if (run.deterministic) return "run.deterministic is true, and replay cannot know NCCL's order of sums";
+    if (run.gpu.deterministic) return "run.deterministic is true, and replay cannot know NCCL's order of sums";
     return "";
 }
 
@@ -46,16 +46,16 @@ std::string against(std::map<Rank, HostDevice> const& group) {
 bool has_collectives(StrategyConfig const& strategy) { return has_setting(strategy.name, "collectives"); }
 
 bool collectives_depend_on_devices(StrategyConfig const& strategy, RunConfig const& run) {
-    if (!has_collectives(strategy) || strategy.collectives == Collectives::mpi) return false;
+    if (!has_collectives(strategy) || strategy.reduce.collectives == Collectives::mpi) return false;
     auto const why = against(strategy, run);
-    if (!why.empty() && strategy.collectives == Collectives::nccl) refuse(why);
+    if (!why.empty() && strategy.reduce.collectives == Collectives::nccl) refuse(why);
     return why.empty();
 }
 
 CollectivesChoice choose_collectives(StrategyConfig const& strategy, RunConfig const& run,
                                      std::map<Rank, HostDevice> const& group) {
-    if (!has_collectives(strategy) || strategy.collectives == Collectives::mpi) return {};
-    bool const demanded = strategy.collectives == Collectives::nccl;
+    if (!has_collectives(strategy) || strategy.reduce.collectives == Collectives::mpi) return {};
+    bool const demanded = strategy.reduce.collectives == Collectives::nccl;
     auto why = against(strategy, run);
     if (why.empty()) why = against(group);
     if (why.empty() && (demanded || group.size() > 1)) return {Collectives::nccl, ""};

@@ -25,7 +25,7 @@ Group::Group(Resources const& resources, std::vector<TrainerId> trainers, std::f
     : courier_(resources.courier),
       trainers_(std::move(trainers)),
       set_aside_(std::move(set_aside)),
-      stall_s_(resources.experiment.run.stall_s),
+      stall_s_(resources.experiment.run.limits.stall_s),
       sync_delay_s_(resources.experiment.run.inject.sync_s) {
     ranks_.self = -1;
     for (auto const trainer : trainers_) {

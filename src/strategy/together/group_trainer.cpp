@@ -147,8 +147,8 @@ Outcome GroupTrainer::all_ready(Lap const& lap, Journey& journey, std::string co
     auto const all = group_.share(encode(mine), fmt::format("the start of {}", place_of(lap, 0)));
     for (auto const& each : all)
         if (journey.record.reason.empty()) journey.record.reason = decode<Start>(each).complaint;
-    saves_->begin(journey.batches, decode<Start>(all.front()).steps_to_look);
-    if (!journey.saved_s) journey.saved_s = monotonic_s();
+    saves_->begin(journey.unit.batches, decode<Start>(all.front()).steps_to_look);
+    if (!journey.saved.at_s) journey.saved.at_s = monotonic_s();
     return journey.record.reason.empty() ? Outcome::finished : Outcome::failed;
 }
 

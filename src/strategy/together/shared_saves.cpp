@@ -44,7 +44,7 @@ void SharedSaves::begin(std::int64_t steps, std::int64_t steps_to_look) {
 void SharedSaves::look(SharedLap& mine, Journey& journey, std::int64_t steps) {
     if (!keeper_.saves() || steps < next_look_) return;
     fault_point("group.look");
-    journey.saved = false;
+    journey.saved.here = false;
     auto const taken_s = std::max(1e-6, monotonic_s() - started_s_);
     steps_per_s_ = static_cast<double>(steps - first_step_) / taken_s;
     Look look;
@@ -63,7 +63,7 @@ void SharedSaves::save(SharedLap& mine, Journey& journey, std::int64_t steps) {
     std::vector<MemberPlace> places;
     for (auto const& each : all) places.push_back(decode<MemberPlace>(each));
     if (group_.self() != 0 || std::ranges::any_of(places, &MemberPlace::failed)) return;
-    journey.batches = steps;
+    journey.unit.batches = steps;
     journey.parts = encode(places);
     keeper_.save(journey, mine.state());
 }

@@ -69,14 +69,14 @@ std::vector<ShardId> UnitGroup::bundle_of(UnitCall const& call) const {
 
 void UnitGroup::lead(Journey& journey, Buffer& state) {
     UnitCall call{UnitCall::Work::unit, journey.lap, resources_.runner.shard_of(journey), state.bytes().size()};
-    call.steps = journey.batches;
+    call.steps = journey.unit.batches;
     call.steps_to_look = saves_->steps_to_look(journey.lap.trial);
     call.places = std::move(journey.parts);
     call_members(call);
     state_ = std::move(state);
     train(call, journey);
     state = std::move(state_);
-    journey.batches = 0;
+    journey.unit.batches = 0;
     journey.parts.clear();
     ++journey.step;
 }

@@ -34,8 +34,8 @@ NcclGroup::Terms terms_of(Group const& group, WorkerResources const& resources, 
     terms.ranks = group.size();
     terms.self = group.self();
     terms.members = std::move(members);
-    terms.deadline_s = resources.experiment.run.deadline_s;
-    terms.stall_s = resources.experiment.run.stall_s;
+    terms.deadline_s = resources.experiment.run.limits.deadline_s;
+    terms.stall_s = resources.experiment.run.limits.stall_s;
     terms.job_still_s = [&peers = resources.courier.peers()] { return peers.job_still_s(); };
     terms.look = [&activity = resources.courier.activity()] {
         if (activity.leave) throw JobEnded{};

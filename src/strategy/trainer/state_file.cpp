@@ -21,12 +21,12 @@ StateHashes hashes_of(ByteView state, StateLayout const& layout) { return {layou
 
 Checkpoint checkpoint_within(Journey const& journey, StateHashes const& hashes) {
     Checkpoint about;
-    about.place = {journey.lap.epoch, journey.step, journey.batches};
+    about.place = {journey.lap.epoch, journey.step, journey.unit.batches};
     about.record = journey.record;
     about.record.valid.seconds = 0;  // a validation under way begins anew
-    if (journey.batches > 0) about.shard = journey.shard;
-    about.rows = journey.rows;
-    about.loss_sum = journey.loss_sum;
+    if (journey.unit.batches > 0) about.shard = journey.shard;
+    about.rows = journey.unit.rows;
+    about.loss_sum = journey.unit.loss_sum;
     about.layout_hash = hashes.layout;
     about.state_hash = hashes.state;
     about.parts = journey.parts;
@@ -66,10 +66,10 @@ void continue_from(Checkpoint const& about, Journey& journey) {
     journey.record.home = now.home;
     journey.record.state.begin_hash = now.state.begin_hash;
     journey.step = about.place.step;
-    journey.batches = about.place.batch;
+    journey.unit.batches = about.place.batch;
     journey.shard = about.shard;
-    journey.rows = about.rows;
-    journey.loss_sum = about.loss_sum;
+    journey.unit.rows = about.rows;
+    journey.unit.loss_sum = about.loss_sum;
     journey.parts = about.parts;
 }
 
@@ -104,8 +104,8 @@ Buffer load_state(WorkerResources const& resources, Journey& journey) {
     auto const hash = state_hash(state.bytes(), resources.runner.layout(journey.lap));
     for (auto const expected : {journey.lap.from_hash, about.state_hash})
         if (expected != 0 && expected != hash) rename_wrong(resources.checkpoints, journey.lap, expected, hash);
-    journey.saved_s = monotonic_s();
-    journey.saved = true;
+    journey.saved.at_s = monotonic_s();
+    journey.saved.here = true;
     bool const own = is_of_lap(about, journey.lap);
     bool const begins = !own || (about.place.step == 0 && about.place.batch == 0);
     journey.record.state.begin_hash = begins ? hash : about.record.state.begin_hash;

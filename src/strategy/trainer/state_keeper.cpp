@@ -30,7 +30,7 @@ namespace {
 constexpr double k_look_s = 0.1;  // between looks at states that rest
 
 std::filesystem::path spill_directory(WorkerResources const& resources) {
-    std::filesystem::path const spill = resources.experiment.run.spill;
+    std::filesystem::path const spill = resources.experiment.run.states.spill;
     std::filesystem::path const run_dir = resources.checkpoints.run_dir;
     if (spill.empty()) return run_dir.empty() ? std::filesystem::temp_directory_path() : run_dir / "checkpoints";
     std::error_code reported_at_the_first_write;
@@ -46,7 +46,7 @@ StateKeeper::StateKeeper(WorkerResources const& resources, Holds holds)
       search_clones_(procedure_traits(resources.experiment.search.procedure).clones),
       best_(std::make_unique<BestSnapshot>(resources.experiment.search.metric, resources.experiment.search.mode)),
       store_(std::make_unique<StateStore>(resources.courier.pool(),
-                                          state_memory(resources.experiment.run.state_memory,
+                                          state_memory(resources.experiment.run.states.memory,
                                                        resources.courier.world().trainers_on_host()),
                                           spill_directory(resources))) {
     if (resources.checkpoints.run_dir.empty()) return;
@@ -74,8 +74,8 @@ LapBegin StateKeeper::begin(Lap const& lap, TrainerId home) {
     auto rested = resting_.extract(lap.trial);
     if (!rested) return out;
     if (auto const& next = rested.mapped().next) {
-        journey.saved_s = next->saved_s;
-        journey.saved = next->saved;
+        journey.saved.at_s = next->saved.at_s;
+        journey.saved.here = next->saved.here;
         journey.record.state.begin_hash = next->record.state.begin_hash;
     }
     if (lap.from.empty()) out.state = std::move(rested.mapped().state);
@@ -146,8 +146,8 @@ void StateKeeper::plan_next(Journey const& done, ByteView state) {
     next.record.state.begin_hash = done.record.state.end_hash;
     next.lap.from.clear();
     next.lap.clone_of.reset();
-    next.saved_s = done.saved_s;
-    if (can_continue() && checkpointer_->due(next.saved_s)) save(next, state);
+    next.saved.at_s = done.saved.at_s;
+    if (can_continue() && checkpointer_->due(next.saved.at_s)) save(next, state);
     resting_[next.lap.trial].next = std::move(next);
 }
 
@@ -166,26 +166,26 @@ void StateKeeper::keep_end(LapId const& lap) {
     });
 }
 
-bool StateKeeper::is_due(Journey const& journey) const { return paused() || checkpointer_->due(journey.saved_s); }
+bool StateKeeper::is_due(Journey const& journey) const { return paused() || checkpointer_->due(journey.saved.at_s); }
 
 void StateKeeper::save(Journey& journey, ByteView state) {
     save_best();
-    auto const saved_before = std::exchange(journey.saved_s, monotonic_s());
-    journey.saved = true;
+    auto const saved_before = std::exchange(journey.saved.at_s, monotonic_s());
+    journey.saved.here = true;
     // A file is named after the lap that made its state: the state with which a clone begins is in the file of its source.
-    if (journey.lap.clone_of && journey.step == 0 && journey.batches == 0) return;
+    if (journey.lap.clone_of && journey.step == 0 && journey.unit.batches == 0) return;
     checkpointer_->save(checkpoint_within(journey, hashes(journey.lap, state)), state, saved_before);
 }
 
 void StateKeeper::save_if_due(Journey& journey, ByteView state) {
-    if (!journey.saved_s) journey.saved_s = monotonic_s();
+    if (!journey.saved.at_s) journey.saved.at_s = monotonic_s();
     if (!can_continue()) return;
-    if (!journey.saved && is_due(journey)) save(journey, state);
+    if (!journey.saved.here && is_due(journey)) save(journey, state);
     if (paused()) throw Paused{};
 }
 
 void StateKeeper::save_left(Journey& journey, ByteView state) {
-    if (!journey.saved && can_continue()) save(journey, state);
+    if (!journey.saved.here && can_continue()) save(journey, state);
 }
 
 void StateKeeper::save_one_at_rest() {
@@ -193,7 +193,7 @@ void StateKeeper::save_one_at_rest() {
     next_look_s_ = monotonic_s() + k_look_s;
     for (auto& [trial, rested] : resting_) {
         auto& next = rested.next;
-        if (!next || next->saved || !rested.state || !checkpointer_->due(next->saved_s)) continue;
+        if (!next || next->saved.here || !rested.state || !checkpointer_->due(next->saved.at_s)) continue;
         return store_->look(rested.state, [&](ByteView state) { save(*next, state); });
     }
 }
@@ -210,7 +210,7 @@ std::uint64_t StateKeeper::save_all(double deadline_s, std::function<void()> con
 
 // One state after another, since each is in memory a second time until it is written.
 void StateKeeper::save_waiting(Journey& journey, WaitingState const& state) {
-    if (journey.saved || !can_continue() || !state) return;
+    if (journey.saved.here || !can_continue() || !state) return;
     store_->look(state, [&](ByteView bytes) { save(journey, bytes); });
     checkpointer_->drain(save_until_s_ - monotonic_s());
 }

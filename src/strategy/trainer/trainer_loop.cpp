@@ -165,7 +165,7 @@ void TrainerLoop::busy_with(Lap const& lap, ShardId shard, Phase phase) {
 void TrainerLoop::begin_unit(Journey& journey) {
     fault_point("unit.begin");
     busy_with(journey.lap, runner().shard_of(journey), Phase::compute);
-    if (!journey.saved_s) journey.saved_s = monotonic_s();
+    if (!journey.saved.at_s) journey.saved.at_s = monotonic_s();
 }
 
 void TrainerLoop::train(Journey& journey, MutableBytes state, UnitStart const& start, UnitHash hash) {
@@ -189,7 +189,7 @@ void TrainerLoop::train(Journey& journey, MutableBytes state, UnitStart const& s
         unit.start_unix_s = start.unix_s;
         unit.gpu_use = resources_.gpu_watch.share_since(gpu);
     }
-    journey.saved = false;
+    journey.saved.here = false;
     courier().activity().flops += journey.lap.unit_cost;
 }
 

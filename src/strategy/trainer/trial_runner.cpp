@@ -97,18 +97,19 @@ void TrialRunner::train_rest(Journey& journey, TrialModel& trial_model, Activity
     auto const shard = shard_of(journey);
     fault_point("unit.rows");
     trial_model.training->begin_pass(*train_.at(shard), address_of(lap, shard), trial_model.training->batch_size());
-    if (journey.batches > 0) trial_model.training->skip_to({journey.batches, {journey.rows, journey.loss_sum}});
+    if (journey.unit.batches > 0)
+        trial_model.training->skip_to({journey.unit.batches, {journey.unit.rows, journey.unit.loss_sum}});
     auto const sign = batch_sign(activity);
     while (trial_model.training->next_updates(sign) > 0) {
         if (on_the_way == nullptr || !on_the_way->wanted()) continue;
         auto const cursor = trial_model.training->cursor();
-        journey.batches = cursor.batches;
-        journey.rows = cursor.sums.rows;
-        journey.loss_sum = cursor.sums.loss;
+        journey.unit.batches = cursor.batches;
+        journey.unit.rows = cursor.sums.rows;
+        journey.unit.loss_sum = cursor.sums.loss;
         on_the_way->take();
     }
-    journey.batches = journey.rows = 0;
-    journey.loss_sum = 0;
+    journey.unit.batches = journey.unit.rows = 0;
+    journey.unit.loss_sum = 0;
 }
 
 namespace {

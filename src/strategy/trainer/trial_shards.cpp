@@ -29,7 +29,7 @@ TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shar
       factory_(std::move(factory)),
       manifest_(read_manifest(experiment_.data.path)),
       device_(resolve_device(experiment_.run.device, seat.number_on_host)),
-      workspace_(std::make_unique<Workspace>(device_, experiment_.run.threads, gpu_mode(experiment_.run))) {
+      workspace_(std::make_unique<Workspace>(device_, experiment_.run.cpu.threads, gpu_mode(experiment_.run))) {
     workspace_->limit_features(seat.feature_memory);
     adopt(shards);
 }
@@ -66,7 +66,7 @@ std::unique_ptr<ShardSource> TrialRunner::open(ShardFile const& file, NeededBy w
 
 void TrialRunner::open_validation() {
     if (!valid_.empty()) return;
-    if (experiment_.search.folds == 1)
+    if (experiment_.search.copies.folds == 1)
         for (auto const& file : manifest_.valid) valid_.push_back(open(file, NeededBy::all_trainers));
     // The test shards are read at the very end. A missing one is reported now.
     for (auto const& file : manifest_.test) check_shard(experiment_.data.path, file, manifest_);
@@ -79,7 +79,7 @@ ShardId TrialRunner::shard_of(Journey const& journey) const {
     return ShardId(next.value * experiment_.strategy.group_size);
 }
 
-HeldOut TrialRunner::held_out(Lap const& lap) const { return held_out_of(lap.assignment, experiment_.search.folds); }
+HeldOut TrialRunner::held_out(Lap const& lap) const { return held_out_of(lap.assignment, experiment_.search.copies.folds); }
 
 void TrialRunner::set_shard(ShardId shard, std::unique_ptr<ShardSource> source) { train_[shard] = std::move(source); }
 

@@ -63,7 +63,7 @@ public:
           labels_(labels),
           chw_(description.shape),
           writer_(writer),
-          numbers_(description.feature_offset, description.shape.size()) {}
+          numbers_(description.features.offset, description.shape.size()) {}
 
     void add(ArrayPart const& part, FeatureType type, bool channels_last) {
         RowCursor features(*part.features), labels(*part.labels);
@@ -219,17 +219,17 @@ ImportReport import_arrays(ImportArraysOptions const& options, std::vector<Array
     auto const labels = scan_array_labels(options, parts);
     description.outputs = labels.outputs;
     description.class_names = labels.class_names;
-    description.seed = options.seed;
+    description.origin.seed = options.seed;
     if (options.vocabulary < 0 || options.vocabulary > 1 << 24)
         throw ConfigError(fmt::format("--vocabulary {}: must be between 1 and 2^24", options.vocabulary));
     if (options.vocabulary > 0)
         description.categories = {options.vocabulary};
     else if (description.type == FeatureType::float32)
-        description.feature_offset = find_offsets(parts, description.shape.size());
+        description.features.offset = find_offsets(parts, description.shape.size());
     provenance["valid"] = options.valid;
     provenance["test"] = options.test;
-    description.decisions = array_decisions(description, parts, provenance);
-    description.provenance = std::move(provenance);
+    description.origin.decisions = array_decisions(description, parts, provenance);
+    description.origin.provenance = std::move(provenance);
     auto placement =
         place_rows(labels.classes, labels.class_count,
                    {options.shards, options.valid, options.test, options.stratify, options.seed}, given_splits(parts));

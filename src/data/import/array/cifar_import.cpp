@@ -124,13 +124,13 @@ Manifest describe(ImportOptions const& options, std::vector<fs::path> const& fil
     out.type = FeatureType::uint8;
     out.outputs = kind.classes;
     out.class_names = class_names(files[0].parent_path(), kind);
-    out.seed = options.seed;
-    out.provenance = Json::object({{"importer", "cifar"},
-                                   {"format", std::string(kind.name)},
-                                   {"sources", std::move(names)},
-                                   {"valid", options.valid},
-                                   {"test", options.test},
-                                   {"stratify", options.stratify}});
+    out.origin.seed = options.seed;
+    out.origin.provenance = Json::object({{"importer", "cifar"},
+                                          {"format", std::string(kind.name)},
+                                          {"sources", std::move(names)},
+                                          {"valid", options.valid},
+                                          {"test", options.test},
+                                          {"stratify", options.stratify}});
     return out;
 }
 

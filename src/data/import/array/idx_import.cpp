@@ -128,12 +128,12 @@ Manifest describe(ImportOptions const& options, std::vector<fs::path> const& fil
     out.type = FeatureType::uint8;
     out.outputs = static_cast<std::int64_t>(classes.count);
     out.class_names = classes.names;
-    out.seed = options.seed;
-    out.provenance = Json::object({{"importer", "idx"},
-                                   {"sources", std::move(names)},
-                                   {"valid", options.valid},
-                                   {"test", options.test},
-                                   {"stratify", options.stratify}});
+    out.origin.seed = options.seed;
+    out.origin.provenance = Json::object({{"importer", "idx"},
+                                          {"sources", std::move(names)},
+                                          {"valid", options.valid},
+                                          {"test", options.test},
+                                          {"stratify", options.stratify}});
     return out;
 }
 

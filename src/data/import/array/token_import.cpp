@@ -87,13 +87,13 @@ Manifest describe(ImportTokensOptions const& options, std::vector<TokenFile> con
     out.type = vocabulary <= 256 ? FeatureType::uint8 : FeatureType::float32;
     out.outputs = vocabulary;
     out.categories = {vocabulary};
-    out.seed = options.seed;
-    out.provenance = Json::object({{"importer", "tokens"},
-                                   {"sources", std::move(sources)},
-                                   {"context", options.context},
-                                   {"dropped_tokens", std::move(dropped)},
-                                   {"valid", options.valid},
-                                   {"test", options.test}});
+    out.origin.seed = options.seed;
+    out.origin.provenance = Json::object({{"importer", "tokens"},
+                                          {"sources", std::move(sources)},
+                                          {"context", options.context},
+                                          {"dropped_tokens", std::move(dropped)},
+                                          {"valid", options.valid},
+                                          {"test", options.test}});
     return out;
 }
 

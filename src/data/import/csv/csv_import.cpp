@@ -94,14 +94,14 @@ Manifest describe(ImportCsvOptions const& options, CsvTable const& table) {
     out.outputs = static_cast<std::int64_t>(options.task == Task::classification ? table.class_count : table.labels.size());
     out.class_names = options.task == Task::multilabel && table.header.header ? label_names(table) : table.class_names;
     out.categories = table.feature_categories(options.hash_buckets);
-    out.seed = options.seed;
-    out.provenance = provenance(options, table);
-    out.decisions = csv_decisions(options, table);
+    out.origin.seed = options.seed;
+    out.origin.provenance = provenance(options, table);
+    out.origin.decisions = csv_decisions(options, table);
     for (auto const& column : table.columns) {
-        if (is_one_feature(column.kind)) out.feature_offset.push_back(column.offset);
-        out.feature_offset.resize(out.feature_offset.size() + column.categories.size(), 0.0);
+        if (is_one_feature(column.kind)) out.features.offset.push_back(column.offset);
+        out.features.offset.resize(out.features.offset.size() + column.categories.size(), 0.0);
     }
-    if (std::ranges::all_of(out.feature_offset, [](auto offset) { return offset == 0; })) out.feature_offset.clear();
+    if (std::ranges::all_of(out.features.offset, [](auto offset) { return offset == 0; })) out.features.offset.clear();
     return out;
 }
 

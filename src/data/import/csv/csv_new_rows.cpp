@@ -93,12 +93,12 @@ auto CsvNewRows::by_source(auto const& work) const {
 
 CsvNewRows::CsvNewRows(CsvNewRowsOptions const& options, Manifest const& trained)
     : options_(options),
-      copy_({options.source}, text_in(trained.provenance, "encoding"), options.poll),
-      delimiter_(options.delimiter.value_or(delimiter_of(trained.provenance))),
+      copy_({options.source}, text_in(trained.origin.provenance, "encoding"), options.poll),
+      delimiter_(options.delimiter.value_or(delimiter_of(trained.origin.provenance))),
       text_(typed(copy_, delimiter_, options.poll)),
       reader_(text_.paths().front(), delimiter_, text_.places(0)),
       sources_(columns_of(trained)) {
-    auto const& table = trained.provenance;
+    auto const& table = trained.origin.provenance;
     if (auto const* buckets = table.find("hash_buckets")) buckets_ = buckets->integer();
     missing_ = table.at("missing").string() == "mean" ? MissingValues::mean : MissingValues::error;
     if (options.missing) missing_ = *options.missing;
@@ -154,8 +154,8 @@ void CsvNewRows::find_by_name(std::vector<std::string> const& names) {
 // With the labels' columns, or without.
 void CsvNewRows::find_by_place(Manifest const& trained, std::vector<std::string> const& first) {
     auto const cells = first.size();
-    auto const labels = texts_of(trained.provenance.at("label")).size();
-    auto const* dropped = trained.provenance.find("dropped");
+    auto const labels = texts_of(trained.origin.provenance.at("label")).size();
+    auto const* dropped = trained.origin.provenance.find("dropped");
     auto const others = labels + (dropped == nullptr ? 0 : dropped->array().size());
     bool const with_labels = cells == sources_.size() + others;
     if (!with_labels && cells != sources_.size()) {

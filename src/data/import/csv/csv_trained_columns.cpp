@@ -46,13 +46,13 @@ char delimiter_of(Json const& table) {
 }
 
 std::vector<TrainedColumn> columns_of(Manifest const& trained) {
-    auto const features = texts_of(trained.provenance.at("features"));
+    auto const features = texts_of(trained.origin.provenance.at("features"));
     std::vector<CsvColumn> one_hot;
-    for (auto const& [name, texts, place] : trained.provenance.at("categories").object())
+    for (auto const& [name, texts, place] : trained.origin.provenance.at("categories").object())
         one_hot.push_back({name, ColumnKind::one_hot, 0, texts_of(texts), 0});
     auto const size = static_cast<std::size_t>(trained.row_size());
-    bool const offsets = trained.feature_offset.empty() || trained.feature_offset.size() == size;
-    if (!offsets || features.size() != size || trained.mean.empty() || size % trained.mean.size() != 0)
+    bool const offsets = trained.features.offset.empty() || trained.features.offset.size() == size;
+    if (!offsets || features.size() != size || trained.features.mean.empty() || size % trained.features.mean.size() != 0)
         throw DataError(
             fmt::format("best/model.json: {} columns (rows have {} numbers); it was changed", features.size(), size));
     std::vector<TrainedColumn> out;
@@ -65,12 +65,12 @@ std::vector<TrainedColumn> columns_of(Manifest const& trained) {
         } else {
             bool const hashed = trained.categories.size() == size && trained.categories[at] > 0;
             source.column.name = features[at];
-            source.column.kind = hashed                                      ? ColumnKind::hashed
-                                 : is_date(trained.provenance, features[at]) ? ColumnKind::date
-                                                                             : ColumnKind::number;
-            source.column.offset = trained.feature_offset.empty() ? 0 : trained.feature_offset[at];
+            source.column.kind = hashed                                             ? ColumnKind::hashed
+                                 : is_date(trained.origin.provenance, features[at]) ? ColumnKind::date
+                                                                                    : ColumnKind::number;
+            source.column.offset = trained.features.offset.empty() ? 0 : trained.features.offset[at];
             source.column.hash_seed = xxh3(std::as_bytes(std::span(source.column.name)));
-            source.mean = static_cast<float>(trained.mean[at / (size / trained.mean.size())]);
+            source.mean = static_cast<float>(trained.features.mean[at / (size / trained.features.mean.size())]);
         }
         at += std::max<std::size_t>(1, source.column.categories.size());
         out.push_back(std::move(source));

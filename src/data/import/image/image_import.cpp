@@ -164,8 +164,8 @@ Manifest describe(ImportImagesOptions const& options, ImageFolder const& folder,
     out.type = FeatureType::uint8;
     out.outputs = static_cast<std::int64_t>(folder.classes.size());
     out.class_names = folder.classes;
-    out.seed = options.seed;
-    out.provenance = provenance(options, folder, format, bad);
+    out.origin.seed = options.seed;
+    out.origin.provenance = provenance(options, folder, format, bad);
     return out;
 }
 

@@ -20,7 +20,7 @@ constexpr std::size_t k_most_bad_listed = 20;
 class NewImages : public NewRowSource {
 public:
     NewImages(std::filesystem::path const& source, Manifest const& trained) {
-        auto const& size = trained.provenance.at("size");
+        auto const& size = trained.origin.provenance.at("size");
         require(trained.shape.size() == 3 && (trained.shape[0] == 1 || trained.shape[0] == 3),
                 "best/model.json: its shape is not that of images; it was changed");
         check_image_size(trained.shape[2], trained.shape[1]);
@@ -28,10 +28,10 @@ public:
                    .width = trained.shape[2],
                    .height = trained.shape[1],
                    .size = size.is_integer() ? size.integer() : 0,
-                   .resize = trained.provenance.at("resize").string() == "fit" ? Resize::fit : Resize::crop,
-                   .upright = trained.provenance.find("orientation") != nullptr};
-        if (auto const* deep = trained.provenance.find("images_16_bit")) format_.refuse_flat = deep->integer() == 0;
-        if (auto const* scale = trained.provenance.find("values_16_bit")) format_.scale = scale_of(*scale);
+                   .resize = trained.origin.provenance.at("resize").string() == "fit" ? Resize::fit : Resize::crop,
+                   .upright = trained.origin.provenance.find("orientation") != nullptr};
+        if (auto const* deep = trained.origin.provenance.find("images_16_bit")) format_.refuse_flat = deep->integer() == 0;
+        if (auto const* scale = trained.origin.provenance.find("values_16_bit")) format_.scale = scale_of(*scale);
         list(source);
         if (all_.files.empty())
             throw ConfigError(fmt::format(

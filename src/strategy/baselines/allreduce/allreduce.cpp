@@ -20,11 +20,12 @@ private:
         bool const on_device = nccl != nullptr && mine.device_gradient();
         WeightedSum& sum = on_device ? *nccl : courier_sum_;
         LockStep const with{group_, sum, on_device, resources().experiment.strategy, config_of(mine.lap())};
-        train_steps(with, mine, plan, journey.batches, [&](std::int64_t steps) { look_at_clock(mine, journey, steps); });
+        train_steps(with, mine, plan, journey.unit.batches,
+                    [&](std::int64_t steps) { look_at_clock(mine, journey, steps); });
         journey.record.sync.rounds = plan.steps();
     }
 
-    CourierSum courier_sum_{group_, all_reduce_of(resources().experiment.strategy.algorithm)};
+    CourierSum courier_sum_{group_, all_reduce_of(resources().experiment.strategy.reduce.algorithm)};
 };
 
 }  // namespace

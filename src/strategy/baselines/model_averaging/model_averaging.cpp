@@ -64,7 +64,7 @@ public:
 private:
     void train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) override;
     static bool has_local_slots(Resources const& resources) {
-        return resources.experiment.strategy.momentum == SlotPolicy::local;
+        return resources.experiment.strategy.averaging.momentum == SlotPolicy::local;
     }
 
     struct Round {
@@ -78,7 +78,7 @@ private:
 
     StrategyConfig const& config() const { return resources().experiment.strategy; }
     AllReduce algorithm() const {
-        return config().via == AverageVia::master ? AllReduce::star : all_reduce_of(config().algorithm);
+        return config().averaging.via == AverageVia::master ? AllReduce::star : all_reduce_of(config().reduce.algorithm);
     }
 
     CourierSum courier_sum_{group_, algorithm()};
@@ -86,7 +86,7 @@ private:
 
 ModelAveragingWorker::Round ModelAveragingWorker::round_from(std::int64_t first, StepPlan const& plan) const {
     auto const left = plan.steps() - first;
-    Round round{first, first + (config().every == 0 ? left : std::min(left, config().every)), 1};
+    Round round{first, first + (config().averaging.every == 0 ? left : std::min(left, config().averaging.every)), 1};
     std::int64_t rows = 0, all = 0;
     for (auto step = round.first; step < round.last; ++step) {
         rows += plan.rows(group_.self(), step);
@@ -100,8 +100,8 @@ ModelAveragingWorker::Round ModelAveragingWorker::round_from(std::int64_t first,
 void ModelAveragingWorker::train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) {
     auto const start = floats_of(mine.state(), ranges_of(mine.layout()).parameters);
     std::vector<float> anchor;
-    if (config().outer) anchor.assign(start.begin(), start.end());
-    for (Round round{0, journey.batches}; round.last < plan.steps();) {
+    if (config().averaging.outer) anchor.assign(start.begin(), start.end());
+    for (Round round{0, journey.unit.batches}; round.last < plan.steps();) {
         round = round_from(round.last, plan);
         for (auto step = round.first; step < round.last; ++step) {
             if (mine.next_gradient() > 0)
@@ -117,14 +117,14 @@ void ModelAveragingWorker::train_lap(SharedLap& mine, StepPlan const& plan, Jour
 }
 
 void ModelAveragingWorker::average(SharedLap& mine, Round const& round, std::vector<float>& anchor) {
-    if (group_.size() == 1 && !config().outer) return;
+    if (group_.size() == 1 && !config().averaging.outer) return;
     auto* const nccl = device_sum();
     auto const on_device = nccl != nullptr ? mine.device_state() : std::nullopt;
     if (on_device) {
         add_up_means(mine, round, *nccl, *on_device);
         nccl->settle();  // before the next step is launched: that could make the host wait where no deadline is kept
-        bool const resets = config().momentum == SlotPolicy::reset && !ranges_of(mine.layout()).optimizer.empty();
-        if (!config().outer && !resets) return;
+        bool const resets = config().averaging.momentum == SlotPolicy::reset && !ranges_of(mine.layout()).optimizer.empty();
+        if (!config().averaging.outer && !resets) return;
         mine.fetch();
     } else {
         mine.fetch();
@@ -146,7 +146,7 @@ void ModelAveragingWorker::add_up_means(SharedLap& mine, Round const& round, Wei
         buckets.finish();
     };
     mean(ranges.parameters, "parameters");
-    if (config().momentum == SlotPolicy::averaged)
+    if (config().averaging.momentum == SlotPolicy::averaged)
         for (auto const& slot : ranges.optimizer) mean(slot, "slots");
     mean(ranges.ema, "averaged weights");
 }
@@ -154,11 +154,11 @@ void ModelAveragingWorker::add_up_means(SharedLap& mine, Round const& round, Wei
 void ModelAveragingWorker::work_on_host(SharedLap& mine, std::vector<float>& anchor) {
     auto const ranges = ranges_of(mine.layout());
     auto const floats = [&](FloatRange const& range) { return floats_of(mine.state(), range); };
-    if (config().momentum == SlotPolicy::reset)
+    if (config().averaging.momentum == SlotPolicy::reset)
         for (auto const& slot : ranges.optimizer) std::ranges::fill(floats(slot), 0.0F);
-    if (!config().outer) return;
+    if (!config().averaging.outer) return;
     auto const parameters = floats(ranges.parameters);
-    take_outer_step(*config().outer, {anchor, parameters, floats(ranges.outer)});
+    take_outer_step(*config().averaging.outer, {anchor, parameters, floats(ranges.outer)});
     anchor.assign(parameters.begin(), parameters.end());
 }
 

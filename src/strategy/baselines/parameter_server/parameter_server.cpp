@@ -98,7 +98,7 @@ void ParameterServerWorker::drop(TrialId trial) {
     served_.erase(trial);
     if (!is_root()) return;
     // Only the first worker knows that no worker is in a lap of the trial any more.
-    bool const dedicated = config().placement == ServerPlacement::dedicated;
+    bool const dedicated = config().server.placement == ServerPlacement::dedicated;
     for (auto const rank : servers_) {
         courier().send(rank, MessageKind::serve, encode(ServeOrder{ServeOrder::What::forget, trial}));
         if (dedicated) courier().send(rank, MessageKind::stop, encode(trial));
@@ -112,7 +112,7 @@ void ParameterServerWorker::train_lap(SharedLap& mine, StepPlan const& plan, Jou
     auto const lap = served_lap(mine.lap(), plan);
     ServeLap const serve{mine.lap(), *counters.steps, *counters.samples,
                          counters.reductions == nullptr ? 0 : *counters.reductions};
-    bool const dedicated = config().placement == ServerPlacement::dedicated;
+    bool const dedicated = config().server.placement == ServerPlacement::dedicated;
     for (auto const rank : servers_)
         if (dedicated && is_root()) courier().send(rank, MessageKind::lap, encode(serve));
     if (server_) begin_serving(serve, mine.state(), lap);
@@ -133,7 +133,7 @@ void ParameterServerWorker::train_lap(SharedLap& mine, StepPlan const& plan, Jou
     for (std::int64_t step = 0; step < plan.steps(); ++step) *counters.samples += plan.total(step);
     record.sync.rounds = own_steps;
     record.sync.staleness = worker.staleness();
-    if (is_root() && config().mode != ServerMode::sync) record.sync.server_log = worker.take_log();
+    if (is_root() && config().server.mode != ServerMode::sync) record.sync.server_log = worker.take_log();
 }
 
 void ParameterServerWorker::wait(SharedLap& mine, ServedLapWorker& worker, std::int64_t step) {
@@ -162,7 +162,7 @@ void ParameterServerWorker::take_parameters(SharedLap& mine, ServedLapWorker& wo
         }
         if (courier().activity().leave) throw JobEnded{};
         auto const silent = monotonic_s() - heard;
-        auto const stall_s = resources().experiment.run.stall_s;
+        auto const stall_s = resources().experiment.run.limits.stall_s;
         if (silent > stall_s && courier().peers().job_still_s() > stall_s)
             throw CommError(fmt::format("{}: no parameters came from rank {} for {:.0f} s; run.stall_s sets this limit",
                                         place_of(mine.lap(), step), worker.servers_awaited(), silent));

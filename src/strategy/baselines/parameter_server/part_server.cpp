@@ -120,7 +120,7 @@ void PartServer::answer(GradientPart const& about, ServedPart const& part, std::
 }
 
 void PartServer::end(GradientPart const& about, ServedPart const& part) {
-    bool const timed = trials_.at(about.trial).lap->config.mode != ServerMode::sync;
+    bool const timed = trials_.at(about.trial).lap->config.server.mode != ServerMode::sync;
     std::vector<std::span<float const>> slots;
     for (int kind = 0; kind < part.values().slots(); ++kind) slots.push_back(part.values().slot(kind));
     if (slots.empty() && !timed) return;

@@ -42,21 +42,21 @@ std::vector<ServedRange> cut_parts(StateLayout const& layout, std::size_t part_b
 
 std::vector<ServedRange> parts_of(StrategyConfig const& config, TrainConfig const& train, StateLayout const& layout,
                                   int servers) {
-    if (train.clip_norm) return {{{0, layout.end_of(Block::parameter) / sizeof(float)}, 0}};
-    return cut_parts(layout, static_cast<std::size_t>(std::min(config.part_mb, 1e6) * (1 << 20)), servers);
+    if (train.clip.norm) return {{{0, layout.end_of(Block::parameter) / sizeof(float)}, 0}};
+    return cut_parts(layout, static_cast<std::size_t>(std::min(config.server.part_mb, 1e6) * (1 << 20)), servers);
 }
 
 int servers_of(StrategyConfig const& config, int workers) {
-    if (config.servers > 0) return config.servers;
-    return config.placement == ServerPlacement::colocated ? workers : 1;
+    if (config.server.count > 0) return config.server.count;
+    return config.server.placement == ServerPlacement::colocated ? workers : 1;
 }
 
 std::vector<Rank> server_ranks(StrategyConfig const& config, RankGroup const& workers, int trainers) {
     auto const count = servers_of(config, workers.size());
     std::vector<Rank> out;
     for (int i = 0; i < count; ++i)
-        out.push_back(config.placement == ServerPlacement::colocated ? workers.ranks[static_cast<std::size_t>(i)]
-                                                                     : Rank(trainers - count + 1 + i));
+        out.push_back(config.server.placement == ServerPlacement::colocated ? workers.ranks[static_cast<std::size_t>(i)]
+                                                                            : Rank(trainers - count + 1 + i));
     return out;
 }
 

@@ -67,7 +67,7 @@ void ServedLapWorker::ask() {
 
 void ServedLapWorker::await_ends() {
     bool const slots = !slot_ranges(mine_.layout()).empty();
-    bool const some = (slots || lap_.config.mode != ServerMode::sync) && lap_.last_version() > 0;
+    bool const some = (slots || lap_.config.server.mode != ServerMode::sync) && lap_.last_version() > 0;
     awaited_ends_ = some ? seat_.parts.size() - ends_ : 0;
 }
 
@@ -91,7 +91,7 @@ void ServedLapWorker::take_parameters(Incoming const& message) {
     step_staleness_ = std::max(step_staleness_, about.staleness);
     if (--awaited_ > 0) return;
     auto const staleness = static_cast<std::size_t>(std::exchange(step_staleness_, 0));
-    if (about.step < 0 || lap_.config.mode == ServerMode::sync) return;
+    if (about.step < 0 || lap_.config.server.mode == ServerMode::sync) return;
     staleness_.resize(std::max(staleness_.size(), staleness + 1));
     ++staleness_[staleness];
 }

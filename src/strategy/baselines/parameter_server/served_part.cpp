@@ -17,11 +17,11 @@ std::span<float> floats_of(Buffer const& buffer) {
 }  // namespace
 
 double ServedLap::share(int worker, std::int64_t step) const {
-    return config.mode == ServerMode::async ? 1 : plan.share(worker, step);
+    return config.server.mode == ServerMode::async ? 1 : plan.share(worker, step);
 }
 
 std::int64_t ServedLap::last_version() const {
-    if (config.mode != ServerMode::async) return plan.steps();
+    if (config.server.mode != ServerMode::async) return plan.steps();
     std::int64_t gradients = 0;
     for (int worker = 0; worker < plan.trainers(); ++worker) gradients += plan.own_steps(worker);
     return gradients;
@@ -29,9 +29,9 @@ std::int64_t ServedLap::last_version() const {
 
 std::int64_t ServedLap::needed_version(int worker, std::int64_t step) const {
     if (step + 1 >= plan.own_steps(worker)) return last_version();
-    switch (config.mode) {
+    switch (config.server.mode) {
         case ServerMode::async: return 0;
-        case ServerMode::ssp: return std::max<std::int64_t>(0, step + 1 - config.staleness);
+        case ServerMode::ssp: return std::max<std::int64_t>(0, step + 1 - config.server.staleness);
         case ServerMode::sync:
         case ServerMode::backup: break;
     }
@@ -41,8 +41,8 @@ std::int64_t ServedLap::needed_version(int worker, std::int64_t step) const {
 std::int64_t ServedLap::gradients_of(std::int64_t step) const {
     std::int64_t all = 0;
     for (int worker = 0; worker < plan.trainers(); ++worker) all += plan.rows(worker, step) > 0 ? 1 : 0;
-    if (config.mode != ServerMode::backup) return all;
-    auto const first = config.aggregate > 0 ? config.aggregate : std::max(1, plan.trainers() - 1);
+    if (config.server.mode != ServerMode::backup) return all;
+    auto const first = config.server.aggregate > 0 ? config.server.aggregate : std::max(1, plan.trainers() - 1);
     return std::min<std::int64_t>(all, first);
 }
 
@@ -59,7 +59,7 @@ std::vector<ServedPart::Answer> ServedPart::take(int worker, std::int64_t step, 
     require(lap_ && lap_->plan.rows(worker, step) > 0, "a gradient that belongs to no step of this lap");
     require(floats_of(gradient).size() == values_.range().size, "a gradient of another length than its part");
     if (!complete()) order_.push_back(static_cast<std::uint16_t>(worker));
-    bool const at_once = lap_->config.mode == ServerMode::async;
+    bool const at_once = lap_->config.server.mode == ServerMode::async;
     auto const staleness = (at_once ? version_ : step) - read_[static_cast<std::size_t>(worker)];
     waiting_.push_back({{worker, step, 0, staleness}, lap_->needed_version(worker, step)});
     if (at_once) {

@@ -23,7 +23,7 @@ constexpr double k_settle_s = 1;
 RowClient::RowClient(Resources const& resources, std::function<void(Incoming)> set_aside)
     : courier_(resources.courier),
       owners_(resources.owners),
-      stall_s_(resources.experiment.run.stall_s),
+      stall_s_(resources.experiment.run.limits.stall_s),
       first_(static_cast<Ticket>(resources.owners.version) << 40U),
       next_(first_),
       set_aside_(std::move(set_aside)) {}
