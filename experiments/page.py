@@ -27,14 +27,14 @@ ORDER = (
 HEAD = """# Results: the papers' figures
 
 Hopscotch measures the claims of the papers that it builds on. Each figure is one command; `scripts/evidence.sh --list` lists
-them. A program checks every claim and writes it to `experiments/results`, from which this page is generated. A claim that does
-not hold stays on the page, with the reason.
+them. A program checks every claim and writes it to `experiments/results`. This page is generated from these files. A claim
+that does not hold stays on the page, with the reason.
 ```
 scripts/evidence.sh                      # all figures; a figure that was measured here is not measured again
 scripts/evidence.sh scheduler_quality    # one
 ```
-Synthetic models wait instead of computing, so that many trainers fit on few cores. Their times are real. Their shards are dealt
-out equally (`owners` `equal`), so 6 trainers with 8 shards are no faster than 4.
+Synthetic models wait instead of computing, so that many trainers fit on few cores. Their times are real. Their shards are
+dealt out equally (`owners` `equal`), so 6 trainers with 8 shards are as fast as 4.
 """
 
 
