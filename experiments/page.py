@@ -26,21 +26,21 @@ ORDER = (
 
 HEAD = """# Results: the papers' figures
 
-The claims of the papers behind Hopscotch, measured with Hopscotch. Each figure is one command, and
-`scripts/evidence.sh --list` lists them. A program checks every claim and writes it to `experiments/results`. This page is
-generated from these files. A claim that does not hold stays on the page, with the reason.
+Hopscotch measures the claims of the papers that it builds on. Each figure is one command; `scripts/evidence.sh --list` lists
+them. A program checks every claim and writes it to `experiments/results`. This page is generated from these files. A claim
+that does not hold stays on the page, with the reason.
 ```
 scripts/evidence.sh                      # all figures; a figure that was measured here is not measured again
 scripts/evidence.sh scheduler_quality    # one
 ```
-Models called synthetic wait instead of computing, so that many trainers fit on few cores. Their times are real.
-Their shards are dealt out equally (`owners` `equal`), so 6 trainers with 8 shards are no faster than 4.
+Synthetic models wait instead of computing, so that many trainers fit on few cores. Their times are real. Their shards are
+dealt out equally (`owners` `equal`), so 6 trainers with 8 shards are as fast as 4.
 """
 
 
 def wrapped(words, first="", rest=""):
     return textwrap.fill(
-        words, 123, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+        words, 125, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
     )
 
 
