@@ -89,7 +89,7 @@ inline torch::Tensor dropout(torch::Tensor const& x, double p, torch::Generator 
 
 // A metric of your own, beside the built-in ones: sums over the rows of each validation batch, which Hopscotch adds up over
 // batches and shards in their order, and a value of all rows. Both functions must depend on their arguments alone. An
-// exception, or a value that is no finite number, ends this trial, and no other trial.
+// exception, or a value that is not a finite number, ends this trial only.
 enum class Better { larger, smaller };
 struct OwnMetric {
     std::string name;  // val_ and then small letters, digits and _; search.metric may name it

@@ -18,9 +18,9 @@ constexpr std::size_t k_page = 4096;
 constexpr std::size_t k_huge_page = std::size_t{2} << 20;
 constexpr std::size_t k_shared_from = std::size_t{64} << 10;  // smaller ones are copied sooner than mapped
 constexpr int k_most_surplus = 4;                             // states on their way come in bursts
-// Shared blocks that wait for the next state: more are given back to the system if they are more than so many and so large.
+// Shared blocks that wait for the next state: beyond both limits, blocks go back to the system.
 constexpr std::size_t k_most_idle = 4, k_most_idle_bytes = std::size_t{256} << 20;
-constexpr std::uint64_t k_idle_returns = 1000;  // a block that nobody wanted while so many others came back is not needed
+constexpr std::uint64_t k_idle_returns = 1000;  // a block that stayed unused while this many others came back is not needed
 // Mappings of what others own: a process may have 65530. By bytes, as what a GPU has page-locked stays in memory even when
 // its owner gives it back to the system; in a ring of hops a trainer sees what all others of its host hold.
 constexpr std::size_t k_most_handed_over = 4096,

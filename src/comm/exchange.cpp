@@ -7,7 +7,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr int k_first_tag = 30100;  // behind the tags of pieces (transfers.cpp); MPI promises tags up to 32767
+constexpr int k_first_tag = 30100;  // after the tags of pieces (transfers.cpp); MPI promises tags up to 32767
 constexpr std::uint64_t k_tags = 800;
 
 }  // namespace

@@ -47,7 +47,7 @@ bool says_peer_failed(int code) {
 }
 
 constexpr unsigned k_vanished_s = 600, k_finished_s = 1,
-                   k_finalize_s = 30;  // until a rank that nobody waits for, or ends, does so by itself
+                   k_finalize_s = 30;  // then a rank that still waits in MPI_Finalize ends itself
 
 [[noreturn]] void sleep_and_exit(unsigned seconds, int exit_code) {
     std::fflush(nullptr);
@@ -183,7 +183,7 @@ int MpiWorld::processes_before_on_host() const {
     return static_cast<int>(std::ranges::count_if(impl_->on_host, [&](int rank) { return rank < impl_->rank.value; }));
 }
 
-// Rank 0 is no trainer.
+// Rank 0 is not a trainer.
 int MpiWorld::number_on_host() const {
     return processes_before_on_host() - static_cast<int>(std::ranges::count(impl_->on_host, 0));
 }

@@ -104,7 +104,7 @@ void NcclGroup::sum(DeviceFloats values, double share, std::string what) {
     has_sums_ = true;
     if (values.size == 0) return;
     calls_->sums_after(values.stream);
-    // Launched by a thread of NCCL's: what follows on the stream must come behind that.
+    // NCCL launches the sum on a thread of its own. Later work on the stream must come after it.
     await(calls_->sum(values, static_cast<float>(share)), what_, stall());
 }
 

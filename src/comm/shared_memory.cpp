@@ -20,7 +20,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::uint64_t k_first_piece = std::uint64_t{2} << 20;  // behind the number, on a huge page of its own
+constexpr std::uint64_t k_first_piece = std::uint64_t{2} << 20;  // after the magic number, on a huge page of its own
 constexpr std::uint64_t k_magic = 0x686f7073636f7463;
 using Header = std::array<std::uint64_t, 2>;
 

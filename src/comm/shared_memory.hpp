@@ -20,8 +20,8 @@ namespace hopscotch {
 
 class SharedMemory {
 public:
-    // The place of a piece in an open file. Quick: the memory behind it is made or mapped by make() and map(), which take
-    // seconds for gigabytes. Those two need no guard.
+    // The place of a piece in an open file. Quick: make() and map() make or map the memory, which takes seconds for
+    // gigabytes. Those two need no guard.
     struct Place;
 
     // For a new piece; bytes: a multiple of the page size. Empty if the system has no shared memory.

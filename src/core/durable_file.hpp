@@ -84,7 +84,7 @@ void replace_quickly(std::filesystem::path const& path, std::string_view bytes);
 // return the new file survives a power cut. Throws Error; then the old file is unchanged, unless the last step failed, the
 // fsync of the directory: then readers see the new file, and a power cut may undo it. The temporary name ends in ".tmp".
 // Writers::many: processes may write the file at the same time, each under a temporary name of its own. A killed writer
-// leaves that file; somebody else has to remove it.
+// leaves that file; another process has to remove it.
 enum class Writers { one, many };
 void write_atomically(std::filesystem::path const& path, std::string_view bytes);
 void write_atomically(std::filesystem::path const& path, std::span<ByteView const> parts, Writers writers = Writers::one);

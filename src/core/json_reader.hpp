@@ -52,7 +52,7 @@ private:
     std::vector<Source> sources_;
 };
 
-// The name of a key, and its meaning in one sentence. Converts from any text, where nobody describes the key.
+// The name of a key, and its meaning in one sentence. Converts from any text, for keys without a description.
 struct Key {
     template <std::convertible_to<std::string_view> Text>
     Key(Text const& key, std::string_view what = "") : name(key), meaning(what) {}
@@ -98,7 +98,7 @@ Json schema_of(Json type, Allowed const& allowed);
 // finish() then reports every key that was not read.
 class ObjectReader {
 public:
-    // path: "" for the document, "/train/optimizer" below. A value that is no object is reported once.
+    // path: "" for the document, "/train/optimizer" below. A value that is not an object is reported once.
     ObjectReader(Json const& object, std::string path, Problems& problems);
 
     void read(Key const& key, bool& out);

@@ -29,7 +29,7 @@ struct PartTime {
     double start_unix_s = 0, seconds = 0;
 };
 
-// Of the calling thread. A shorter part than k_least_s is not noted, nor is one behind the first k_most since the last call
+// Of the calling thread. Does not note a part shorter than k_least_s, nor parts after the first k_most since the last call
 // of take_part_times().
 class PartTimer {
 public:
@@ -46,7 +46,7 @@ private:
     double started_s_;
 };
 
-// The parts that this thread has timed since the last call, each behind those that it contains.
+// The parts that this thread has timed since the last call, each after those that it contains.
 std::vector<PartTime> take_part_times();
 
 // As the record of a unit has them: three numbers a part. So most files that know records need not know this header.

@@ -14,7 +14,8 @@ public:
 
     static EarlyStop never() { return {{}, "", Mode::min}; }
 
-    // Call it after every lap, in order. A value that is not finite is no improvement; an improvement exceeds min_delta.
+    // Call it after every lap, in order. A value that is not finite does not count as an improvement; an improvement exceeds
+    // min_delta.
     void observe(int epoch, double value);
 
     bool may_be_due() const { return rule_.patience > 0; }

@@ -31,7 +31,7 @@ struct SamplerTraits {
 enum class MoreTrials {
     never,
     if_undisturbed,  // results lead to later trials: no orders, and no lap that only the clock of decisions releases
-    in_stages,       // the trials of then are searched to their end, and the new ones after them
+    in_stages,       // the original trials are searched to their end, then the new ones
     always
 };
 

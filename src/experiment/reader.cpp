@@ -63,12 +63,12 @@ void apply_override(Json& document, std::string const& text, Problems& problems)
     if (equals == text.npos || path.empty() || path.front() == '.' || path.back() == '.' || path.find("..") != path.npos)
         return problems.add(at, json_path(path), "expected path=value (for example train.optimizer.lr=0.1)");
     auto const words = text.substr(equals + 1);
-    Problems unread("");  // a value that is no JSON is a string: --set run.dir=runs/a
+    Problems unread("");  // a value that is not JSON is a string: --set run.dir=runs/a
     Json value = parse_json(words, unread);
     if (!unread.empty() && is_number_too_large(words)) return problems.add(at, json_path(path), unread.entries()[0].problem);
     if (!unread.empty()) value = Json(words);
     place_all(value, at);
-    // Keys of the space are dotted themselves: everything behind "space." is one key.
+    // Keys of the space are dotted themselves: everything after "space." is one key.
     if (path.starts_with("space.")) {
         auto& space = document["space"];
         if (!space.is_object()) space = Json(Json::Object{});

@@ -17,10 +17,10 @@ struct SlowRank {
 // Delays on purpose, to measure their effect on a strategy. The summary lists them.
 struct InjectConfig {
     std::vector<std::string> as_written;  // "slow:rank=3,factor=2", "slow:rank=3,factor=2,after=20", "delay:sync_s=20"
-    std::vector<SlowRank> slow;           // a rank's batches take so many times longer
+    std::vector<SlowRank> slow;           // a rank's batches take this many times as long
     double sync_s = 0;                    // added to each synchronisation: a step or mean of all trainers, a hop
 
-    double slowness_of(int rank, std::int64_t units) const {  // after so many units
+    double slowness_of(int rank, std::int64_t units) const {  // after this many units
         double out = 1;
         for (auto const& each : slow) out *= each.rank == rank && units >= each.after ? each.factor : 1;
         return out;
@@ -54,7 +54,7 @@ struct RunConfig {
     bool cuda_graphs = true;  // of a GPU: steps are captured and launched at once; models that cannot be say why in the log
     bool fused_norm = true;   // of a GPU: batch norm and what follows it by kernels of our own; false: by torch's
     double checkpoint_every_s = 60;  // a trial's newest copy on the disk is not older than this, if the disk keeps up
-    double checkpoint_mbps = 0;      // a trainer writes at most so many megabytes a second; 0: no limit
+    double checkpoint_mbps = 0;      // a trainer writes at most this many megabytes a second; 0: no limit
     int checkpoint_keep = 2;  // newest files of a trial that goes on, 1 to 1000: --resume falls back to the one before
                               // if a file is damaged. Files that the run still needs stay beyond that
     double grace_s = 30;      // after a signal, the job saves its states and ends within this time

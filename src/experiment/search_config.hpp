@@ -20,15 +20,15 @@ enum class Objective { last, best };
 // Limits that end the search early. Trials in training then continue to their next decision.
 struct SearchBudget {
     std::optional<std::int64_t> trials;     // no more configurations than this
-    std::optional<std::int64_t> epochs;     // after so many epochs of all trials, no trial starts or goes on
+    std::optional<std::int64_t> epochs;     // after this many epochs of all trials, no trial starts or goes on
     std::optional<double> target;           // likewise after a trial has reported this value of search.metric
-    std::optional<std::int64_t> patience;   // likewise after so many trials in a row ended without a new best; at least 1
+    std::optional<std::int64_t> patience;   // likewise after this many trials in a row ended without a new best; at least 1
     std::optional<double> hours;            // of wall clock, all jobs of the run together: then no trial starts or goes on
     std::optional<double> hours_per_trial;  // trained and validated: then that trial is stopped, at the end of a lap
 };
 
 struct TpeConfig {              // samplers that learn (tpe, bohb)
-    std::int64_t startup = 10;  // random up to so many results; with a rule: results after the same number of epochs
+    std::int64_t startup = 10;  // random up to this many results; with a rule: results after the same number of epochs
     int candidates = 24;        // drawn from the good trials' density; the best ratio of good to bad is tried
     bool multivariate = true;   // one density over all keys that are always active; false: one a key
 };
@@ -58,17 +58,17 @@ struct SearchConfig {
     std::string metric = "val_accuracy";
     Mode mode = Mode::max;
     Objective objective = Objective::last;  // trials are compared by the metric of the last epoch | of the best epoch so far
-    // Each configuration is trained so many times, each time as a trial with other random numbers. The mean decides. Not
+    // Each configuration is trained this many times, each time as a trial with other random numbers. The mean decides. Not
     // available with pbt.
     int repeats = 1;
-    // Cross-validation: each configuration is trained so many times (for each repeat). Each time another part of the
+    // Cross-validation: each configuration is trained this many times (for each repeat). Each time another part of the
     // training shards is held out for validation. 1: off; at most one part for each shard. Not available with pbt.
     int folds = 1;
     std::vector<Constraint> subject_to;  // {"parameters": {"below": 1e6}}: other configurations are not tried
     // Two of: a metric, parameters, state_mb, flops_per_row, train_s. The summary lists the front.
     std::vector<std::string> pareto;
     std::map<std::string, Mode> own_modes;  // of the metrics of the user's own in `pareto`, as the model says
-    std::optional<std::int64_t> trials;     // how many, at most a million; hyperband: iterations until so many have started,
+    std::optional<std::int64_t> trials;     // how many, at most a million; hyperband: iterations until this many started,
                                             // one iteration unless given; grid, manual, ablation: all they list
     std::optional<std::int64_t> in_flight;  // trials in training at once; default 2 x shards, or min(all, 4 x trainers) if
                                             // nothing is decided on the way
@@ -81,7 +81,7 @@ struct SearchConfig {
     int min_epochs = 1;             // epochs before the first decision
     std::optional<int> max_epochs;  // no trial trains longer; at most train.epochs, which is the default
     AshaVariant variant = AshaVariant::promote;  // asha: trials pause and the best are resumed | the worst end at once
-    int min_trials = 5;                          // median: a trial is stopped only if so many others have trained as long
+    int min_trials = 5;                          // median: a trial is stopped only if this many others have trained as long
     TpeConfig tpe;                               // keys startup, candidates, multivariate
     PbtConfig pbt;                               // keys population, interval, quantile, resample, factors
     SearchBudget budget;
@@ -89,7 +89,7 @@ struct SearchConfig {
                              // has trained
     int retries = 0;         // how often a trial goes back to its newest checkpoint after a failure that is not its own
 
-    double lookahead = 1;       // a result reaches the search so many laps after its virtual end (docs/architecture.md)
+    double lookahead = 1;       // a result reaches the search this many laps after its virtual end (docs/architecture.md)
     bool deterministic = true;  // false: decide by arrival; then only the journal can replay the run
 
     int copies() const { return repeats * folds; }  // trials of one configuration

@@ -12,7 +12,7 @@
 namespace hopscotch {
 namespace {
 
-// Digits behind the point of the shortest decimal of a number: 2 for 0.25, 5 for 1e-05, 0 for 3.
+// Digits after the point of the shortest decimal of a number: 2 for 0.25, 5 for 1e-05, 0 for 3.
 int decimals_of(double value) {
     auto const text = fmt::format("{}", value);
     auto const end = std::min(text.find('e'), text.size());

@@ -37,7 +37,7 @@ struct StrategyConfig {
     // divide; whole: by speed, one trainer a shard; equal: the same number to each, whatever their speed.
     OwnersBy owners = OwnersBy::shares;
 
-    // mop: so many trainers train a unit together, step by step, on as many shards (a bundle); bits depend on this number,
+    // mop: this many trainers train a unit together, step by step, on as many shards (a bundle); bits depend on this number,
     // and not on the number of trainers. 1: no groups. For fewer trials than trainers. "auto": a number that the first start
     // of a run chooses (docs/strategies.md); until then auto_groups is true.
     int group_size = 1;
@@ -67,7 +67,7 @@ struct StrategyConfig {
     int servers = 0;                                         // 0: one on every trainer (colocated), one in all (dedicated)
     ServerPlacement placement = ServerPlacement::colocated;  // dedicated: the last trainers serve and own no shards
     int staleness = 3;   // ssp: a worker is never more than this many steps ahead of the slowest
-    int aggregate = 0;   // backup: a step is complete with the gradients of the first so many workers; 0: all but one
+    int aggregate = 0;   // backup: a step is complete with the gradients of this many workers, the first; 0: all but one
     double part_mb = 4;  // no part is larger (2^20 bytes); eight a server or more, unless they would be under 256 KB
 
     // model_averaging

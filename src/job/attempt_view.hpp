@@ -29,7 +29,8 @@ public:
         : prepared_(prepared), recorder_(recorder), pump_(pump), meter_(meter), options_(std::move(options)) {}
 
     bool start(double now_s);  // RunMeter::start
-    // Before begin(), if trials continue from files that have so many units of their laps. job_begins: in its first attempt.
+    // Before begin(), if trials continue from files that have this many units of their laps. job_begins: in its first
+    // attempt.
     void go_on(std::vector<TrialView> const& trials, std::map<TrialId, double> const& units, bool job_begins);
     void begin();
     void lap_done(LapRecord const& record, TrialView const& trial);

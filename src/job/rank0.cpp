@@ -200,7 +200,7 @@ void Rank0::regroup(Attempt& job) {
     }
 }
 
-// The job began well: a complaint of the trainers is no bad input any more.
+// The job began well: from now on, a complaint of the trainers is not an error of the input.
 std::optional<Setback> Rank0::call_trainers_again() {
     try {
         return call_trainers();
@@ -224,7 +224,7 @@ std::variant<int, AttemptEnd> Rank0::work(Attempt& job) {
     if (prepared_.inputs.experiment.run.keep_best == KeepBest::trial) best.write_each(so_far);
     auto const test = best.test(so_far);
     best.write(so_far, test);
-    auto const errors = best.analyse(so_far);  // last: nobody loses a model by it
+    auto const errors = best.analyse(so_far);  // last: an error here loses no model
     if (job.end() && !std::holds_alternative<SignalCame>(*job.end())) return *job.end();
     if (signal_caught() != 0)
         if (auto setback = pause(job)) return AttemptEnd(std::move(*setback));

@@ -45,8 +45,8 @@ std::string read_text(std::string const& path) {
     }
 }
 
-// The experiment as the run keeps it, with the settings of its first command. run.dir is where the directory is now. What
-// starts commands, or writes elsewhere, is left out: it may be somebody else's.
+// The experiment as the run keeps it, with the settings of its first command. run.dir is where the directory is now. Leaves
+// out the keys that start commands or write elsewhere: the file may come from another user.
 std::string text_of_run(RunOptions const& options) {
     if (!holds_run(options.run_dir))
         throw ConfigError(

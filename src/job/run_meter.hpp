@@ -23,7 +23,7 @@ public:
 
     // What the trials have now is of earlier jobs: their laps, and of a lap that goes on, units.
     void begin(std::vector<TrialView> const& trials, std::map<TrialId, double> const& units);
-    // FLOPs of so many units of each trial.
+    // FLOPs of this many units of each trial.
     static double flops_of(std::vector<TrialView> const& trials, std::map<TrialId, double> const& units);
     void learn(LapRecord const& record, TrialView const& trial);
 

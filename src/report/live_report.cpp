@@ -49,7 +49,7 @@ double pause_between_pages(double every_s, double cpu_s_of_last_page) {
     return std::max(every_s, cpu_s_of_last_page / k_share);
 }
 
-// What an earlier job left says that nobody works on the run.
+// Removes the files of an earlier job: they say that no job works on the run.
 LiveReport::LiveReport(std::filesystem::path run_dir, double every_s) : run_dir_(std::move(run_dir)) {
     std::error_code ignored;
     for (auto const* name : {"report.html", "live.json"}) std::filesystem::remove(run_dir_ / name, ignored);
@@ -131,7 +131,7 @@ bool LiveReport::finish(std::string_view status) {
     last_view_.end(status);
     last_view_.unix_s = unix_s();
     bool const written = write_last_page(run_dir_);
-    if (!last_view_.name.empty()) write_view(last_view_);  // behind the page: says that nothing is left to do
+    if (!last_view_.name.empty()) write_view(last_view_);  // after the page: says that nothing is left to do
     return written;
 }
 

@@ -126,7 +126,7 @@ std::string rung_table(Rungs const& rungs) {
     return out + "</tbody></table></div>";
 }
 
-// How many trials trained at least so many epochs.
+// The number of trials that trained at least this many epochs.
 std::string survival(RunResults const& data) {
     std::vector<double> epochs;
     for (auto const& trial : data.trials) epochs.push_back(trial.epochs);

@@ -10,7 +10,7 @@
 
 namespace hopscotch {
 
-// For text and for attributes in double quotes. Control characters and bytes that are no UTF-8 become U+FFFD.
+// For text and for attributes in double quotes. Control characters and bytes that are not UTF-8 become U+FFFD.
 std::string escaped(std::string_view text);
 
 std::string cut_text(std::string_view text, std::size_t most);  // longer text ends in "..."; never within a character

@@ -67,7 +67,7 @@ LiveRequest request_from_text(std::string const& text) {
 std::vector<Inbox::Letter> Inbox::take() const {
     std::vector<Letter> out;
     std::error_code none;
-    if (fs::is_symlink(folder_, none)) return out;  // its files are somebody else's
+    if (fs::is_symlink(folder_, none)) return out;  // a link: its files do not belong to the run
     std::vector<fs::path> files;
     for (fs::directory_iterator entry(folder_, none), end; !none && entry != end; entry.increment(none))
         if (is_request(entry->path().filename().string())) files.push_back(entry->path());

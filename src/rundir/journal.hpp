@@ -81,8 +81,8 @@ struct Journal {
 // Of every trial the assignment of its last release: a clone takes new values.
 std::map<LapId, Lap const*> released_laps(Journal const& journal);
 
-// The laps that count, each behind the lap before and, for a clone, behind the lap of its source. A trial that was stopped
-// and resumed may have a lap twice: the later one counts. A lap does not count if it began with a state that the trial later
+// The laps that count, each after the lap before and, for a clone, after the lap of its source. A trial that was stopped and
+// resumed may have a lap twice: the later one counts. A lap does not count if it began with a state that the trial later
 // gave up.
 std::vector<LapRecord const*> laps_that_count(Journal const& journal);
 

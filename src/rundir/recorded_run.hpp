@@ -37,7 +37,7 @@ Json read_summary(std::filesystem::path const& run_dir);
 std::vector<Json> read_metric_lines(std::filesystem::path const& run_dir);
 
 // Takes out of an experiment, as a run directory keeps it, the keys that start a command or write elsewhere: the directory
-// may come from somebody else (docs/security.md). No bit of a state depends on them. Returns their names: "run.on_end".
+// may come from another user (docs/security.md). No bit of a state depends on them. Returns their names: "run.on_end".
 std::vector<std::string> take_out_risky_keys(Json& document);
 
 }  // namespace hopscotch

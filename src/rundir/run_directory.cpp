@@ -68,8 +68,8 @@ void check_removable(fs::path const& path, std::vector<std::string> const& names
             fmt::format("{}: is not a run directory (--overwrite removes only runs); use another run.dir", path.string()));
 }
 
-// What a run has written are no links; writing through one would change files elsewhere. Below the top, files are replaced
-// and never written through. The deepest folders of a run are those of trials ("tb/trial-3").
+// A run writes no links; writing through a link would change files elsewhere. Below the top, files are replaced and never
+// written through. The deepest folders of a run are those of trials ("tb/trial-3").
 bool leads_elsewhere(fs::directory_entry const& entry, int depth) {
     std::error_code dangling;
     return entry.is_symlink() && (depth == 0 || (depth == 1 && entry.is_directory(dangling)));
@@ -140,8 +140,8 @@ void remove_unfinished(fs::path const& run_dir) {
 
 void renew(fs::path const& path, std::uintmax_t known_bytes) {
     auto const journal = path / "journal.jsonl";
-    write_atomically(journal, read_beginning(journal, known_bytes));  // behind it: a torn line, or zeros
-    auto const log = path / "server_log.jsonl";  // goes on, too: under another name it may be somebody else's file
+    write_atomically(journal, read_beginning(journal, known_bytes));  // the rest is a torn line, or zeros
+    auto const log = path / "server_log.jsonl";  // is continued too; a different name may be a file of the user
     if (fs::exists(log)) write_atomically(log, read_whole_lines(log));
     for (auto const* name : {"metrics.jsonl", "trace.json", "summary.json", "trials.csv"}) fs::remove(path / name);
     remove_unfinished(path);
@@ -331,7 +331,7 @@ RunDirectory::RunDirectory(fs::path path, RunDirUse use, RunFacts const& facts, 
     write_atomically(file("experiment.json"), to_json(facts).dump(2) + "\n");
     // Before the journal, which says that there is a run to go on with.
     if (!facts.past.is_null()) write_atomically(file("start_from.json"), facts.past.dump() + "\n");
-    // By nobody else: a trainer that outlives its job would bring the folder back after another job has finished the run.
+    // Only here: a trainer that outlives its job would bring the folder back after another job has finished the run.
     make_folders(path_, k_checkpoints);
 }
 
@@ -341,7 +341,7 @@ void remove_checkpoints(fs::path const& run_dir) {
     gone += ".tmp";
     std::error_code ignored;
     fs::remove_all(gone, ignored);
-    fs::rename(folder, gone, ignored);  // from now on nobody finds it who would still write into it
+    fs::rename(folder, gone, ignored);  // from now on late writers do not find it
     fs::remove_all(gone, ignored);
 }
 

@@ -25,7 +25,7 @@ struct DeviceUse {
     void add(DeviceUse const& more);
     bool is_known() const { return wall_s > 0; }
     double share() const;                                          // NaN: not known
-    double of(double seconds) const { return share() * seconds; }  // busy seconds of so many seconds of such units
+    double of(double seconds) const { return share() * seconds; }  // busy seconds within this many seconds of such units
 };
 
 struct TrialTally {

@@ -9,12 +9,12 @@
 
 namespace hopscotch {
 
-// Of a run whose costs nobody knows, or which would take too long to simulate.
+// Of a run whose costs are not known, or which would take too long to simulate.
 inline std::int64_t usual_in_flight(int trainers) { return 4 * static_cast<std::int64_t>(trainers); }
 
 struct InFlight {
     std::int64_t trials = 0;
-    // Simulated makespan over owners_bound(), with so many trials, and with the usual number if that is smaller. 0: not
+    // Simulated makespan over owners_bound(), with this many trials, and with the usual number if that is smaller. 0: not
     // simulated.
     double ratio = 0, usual_ratio = 0;
 };
@@ -24,7 +24,7 @@ struct InFlightRange {
 };
 
 // Owners for these trials: plan_owners(), unless the simulation of whole shards takes no longer. trials: with their routes;
-// empty: nobody knows them yet.
+// empty: they are not known yet.
 OwnerTable choose_owners(Policy const& policy, std::span<TrialCost const> trials, OwnersRequest const& request);
 
 // The smallest number in the range, and a power of two times `least`, whose simulated makespan is within 1 % of the bound.

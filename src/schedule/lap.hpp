@@ -36,7 +36,7 @@ struct Lap {
     std::optional<LapId> clone_of = {};  // begins with the end of that lap, of any trial; empty: with its trial's last state
     Route route = {};
     double unit_cost = 0;               // FLOPs of one unit
-    std::vector<ShardId> repeats = {};  // of a dispatched policy, trained again: its shards in the order of then
+    std::vector<ShardId> repeats = {};  // of a dispatched policy, trained again: its shards in their original order
     LapId id() const { return {trial, epoch}; }
 };
 

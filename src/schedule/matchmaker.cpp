@@ -125,7 +125,7 @@ void Matchmaker::remove(TrialId trial) {
     add_load(entry, -entry.lap.unit, -1);
     unit_over(entry.lap.id);
     laps_.erase(found);
-    ask_all_ = true;  // somebody may have waited for it
+    ask_all_ = true;  // other trainers may have waited for it
 }
 
 void Matchmaker::set_cost(TrialId trial, double remaining, double unit) {

@@ -73,7 +73,7 @@ public:
 
 protected:
     struct Entry {
-        WaitingLap lap;                      // remaining: behind the unit under way
+        WaitingLap lap;                      // remaining: after the unit under way
         std::vector<std::uint64_t> visited;  // a bit a shard
         int steps = 0;
         ShardId next;                // the next one on the ring, from its last; -1: all have been visited
@@ -86,8 +86,8 @@ protected:
         Entry* entry;
         ShardId shard;
     };
-    // Of the rule: upkeep of its indexes (an entry is unlisted before it changes, and listed again behind that), and the
-    // order in which free trainers choose.
+    // Of the rule: upkeep of its indexes (an entry is unlisted before it changes, and listed again after the change), and
+    // the order in which free trainers choose.
     virtual void list(Entry&) {}
     virtual void unlist(Entry&) {}
     virtual void unit_over(LapId const&) {}  // or its lap is not there any more

@@ -14,7 +14,7 @@ constexpr std::size_t k_least_laps = 3;    // that must have visited a trainer
 constexpr std::size_t k_units_a_lap = 64;  // of laps with more, some are left out
 constexpr int k_rounds = 8;                // of the median polish
 constexpr double k_worth = 1.1;            // a gain below this is noise
-constexpr double k_times_cost = 2;         // a move must gain so many times what it costs
+constexpr double k_times_cost = 2;         // a move must gain this many times its cost
 
 double median_of(std::vector<double> values) {
     if (values.empty()) return 0;

@@ -35,7 +35,7 @@ private:
         double flops = 0;  // of all units
     };
     std::deque<Row> laps_;
-    std::size_t skip_ = 0;  // so many of the next laps
+    std::size_t skip_ = 0;  // number of coming laps to skip
 };
 
 // Owners to move to, if that gains more than twice its cost: the seconds that the job needs for the rest of its work with

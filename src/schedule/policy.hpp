@@ -19,7 +19,7 @@ class Matchmaker;  // schedule/matchmaker.hpp
 
 struct NextVisit {
     TrialId trial;
-    int step = 0;  // of the lap, 0..S-1: the trial has visited so many shards. The owner of the shard of step 0 is its home
+    int step = 0;    // of the lap, 0..S-1: shards visited so far. The owner of the shard of step 0 is its home
     int shards = 1;  // S
     HeldOut held_out = {};
     Route route = {};

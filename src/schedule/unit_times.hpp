@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Seconds of units, learned while they are trained. PURE. Two factors: the seconds a row of a kind of trial (models of equal
 // FLOPs with equal batches), and the slowness of a trainer. The mean slowness is 1: otherwise both factors would drift, and
-// kinds that were learned at different times could not be compared. A kind that nobody has trained yet takes its FLOPs, at
-// the speed of the kinds that are known. Averages forget: a host may get slower.
+// kinds that were learned at different times could not be compared. A kind without a trained unit takes its FLOPs, at the
+// speed of the known kinds. Averages forget: a host may get slower.
 #pragma once
 #include <compare>
 #include <cstdint>

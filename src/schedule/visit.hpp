@@ -34,7 +34,7 @@ struct Route {
 // had no choice.
 struct RoutePlan {
     int permutation = -1;  // the number of the permutations that are drawn from the seed; -1: home t mod S
-    double long_from = 0;  // a trial goes backward if it costs more than so many times the mean of the others; 0: none does
+    double long_from = 0;  // a trial goes backward if its cost exceeds the mean of the others by this factor; 0: none does
     bool operator==(RoutePlan const&) const = default;
 };
 

@@ -84,8 +84,8 @@ public:
     }
 
 private:
-    // Best first, by the last loss, equals by id. Those that have ended are no donors: their states may be gone. Those that
-    // have just taken over another state are none before it has a loss.
+    // Best first, by the last loss, equals by id. Trials that have ended are not donors: their states may be gone. A trial
+    // that has just taken over another state is not a donor before it has a loss.
     std::vector<TrialId> alive(History const& history) const {
         std::vector<std::pair<double, TrialId>> ranked;
         for (auto member : members_)

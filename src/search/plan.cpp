@@ -108,7 +108,7 @@ bool trials_may_stop(Experiment const& experiment) {
     return experiment.train.early_stopping.patience > 0 || std::ranges::any_of(experiment.space.object(), stops);
 }
 
-// budget.epochs: no trial starts or goes on after so many; those in training go on to their next decision.
+// budget.epochs: no trial starts or goes on after this many; those in training go on to their next decision.
 void limit_epochs(Experiment const& experiment, SearchPlan& plan) {
     auto const& budget = experiment.search.budget.epochs;
     if (!budget || plan.most <= *budget) return;

@@ -27,13 +27,13 @@ std::optional<double> loss_for(TrialHistory const& trial, int epochs) {
 }
 
 // The rule has preferred other trials so far: this one has not reached the epoch at which trials are compared. Without a
-// rule no trial is left behind: a trial that stops early has its result.
+// rule every trial keeps up: a trial that stops early has its result.
 bool is_left_behind(TrialHistory const& trial, Fidelity fidelity) {
     using enum TrialHistory::State;
     return fidelity == Fidelity::deepest && (trial.state == paused || trial.state == ended);
 }
 
-// Those left behind count as results too, but the good ones are the best third of the others at most: a rule lets few go
+// Trials that fell back count as results too, but the good ones are the best third of the others at most: a rule lets few go
 // far.
 std::size_t good_of(std::size_t judged, std::size_t left_behind) {
     return std::min(good_results(judged + left_behind), (judged + 2) / 3);

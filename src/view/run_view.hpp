@@ -47,7 +47,7 @@ struct RunView {
 };
 inline constexpr std::size_t k_leaders = 5, k_curve_points = 24, k_view_warnings = 2;
 
-// At most so many points: the first, the last, and others evenly.
+// At most this many points: the first, the last, and others evenly.
 std::vector<double> thinned_curve(std::vector<float> const& curve);
 
 enum class Glyphs { ascii, blocks };  // blocks: bars of Unicode

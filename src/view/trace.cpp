@@ -26,7 +26,7 @@ std::string microseconds(std::int64_t tenths) {
     return fmt::format("{}{}.{}", tenths < 0 ? "-" : "", size / 10, size % 10);
 }
 
-// null, as everywhere, if it is no number. The shortest text of a float, which costs less than a fixed number of digits.
+// null, as everywhere, if it is not a number. The shortest text of a float, which costs less than a fixed number of digits.
 std::string mean_loss(double sum, std::int64_t rows) {
     auto const mean = static_cast<float>(sum / static_cast<double>(rows > 0 ? rows : 1));
     return std::isfinite(mean) ? fmt::format("{}", mean) : "null";
@@ -158,7 +158,7 @@ void TraceWriter::add_parts(UnitRecord const& unit) {
     }
 }
 
-// Trainers that train a lap together are no hops apart.
+// Trainers that train a lap together have no hops between them.
 void TraceWriter::add_arrows(LapRecord const& record, std::vector<Place> const& stops) {
     std::int64_t changes = 0;
     for (std::size_t i = 1; i < stops.size(); ++i) changes += stops[i].row != stops[i - 1].row ? 1 : 0;

@@ -30,7 +30,7 @@ public:
 
     // The part of the span that can be drawn: each two slices are apart, or one of them contains the other.
     Span unit(Span wanted);
-    Span validation(Span wanted);  // begins behind a validation under way, and ends where another one begins
+    Span validation(Span wanted);  // begins after a validation under way, and ends where the next one begins
 
 private:
     using Spans = std::map<std::int64_t, std::int64_t>;  // from, until; no two overlap

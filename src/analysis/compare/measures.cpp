@@ -89,7 +89,7 @@ class MeasureTable {
 public:
     explicit MeasureTable(std::vector<ComparedRun> const& runs) : runs_(runs) {}
 
-    // Left out where no run has a value, or all are 0 and nobody would miss it.
+    // Left out if no run has a value, or if all values are zero bytes.
     void add(std::string key, std::string name, Quantity quantity, OfRun const& value) {
         auto row = measured({std::move(key), std::move(name), quantity, {}, {}}, value);
         bool const told = std::any_of(row.values.begin(), row.values.end(),

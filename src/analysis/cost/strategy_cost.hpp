@@ -68,7 +68,7 @@ Estimate estimate_all_reduce(Workload const& work, Cluster const& cluster, AllRe
 
 // Groups of G trainers that train mop's units together (strategy.group_size). An epoch of a model's units on a group: as of
 // all-reduce on G trainers, steps (c(b/G) + exposed), and for each bundle the state to the G-1 others, a + (G-1)(W+O)/B.
-// Validation v: v/G behind one more such state. With it the rest is as of mop, with groups for trainers. Bytes: mop's,
+// Validation v: v/G after one more such state. With it the rest is as of mop, with groups for trainers. Bytes: mop's,
 // 2(G-1)W a step, and the states to the others.
 struct GroupUse {
     int size = 2, bundles = 1;

@@ -37,7 +37,7 @@ struct PlanReport {
     std::string costs;  // where the seconds come from; empty: they are not known
     std::vector<TrainersForecast> forecasts;
     std::vector<CurvePoint> curve;         // of mop
-    std::vector<std::string> assumptions;  // inputs that nobody gave, and how to give them
+    std::vector<std::string> assumptions;  // inputs that were not given, and how to give them
 };
 
 std::string report_text(PlanReport const& report, std::size_t columns);

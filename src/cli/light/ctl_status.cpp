@@ -89,7 +89,7 @@ int print_status(fs::path const& run_dir) {
     auto const run = read_run(run_dir);
     auto const& journal = run.journal;
     auto view = view_in(run_dir);
-    if (view && !journal.status.empty()) view->end(journal.status);  // the job writes its last view behind the journal
+    if (view && !journal.status.empty()) view->end(journal.status);  // the job writes its last view after the journal
     fmt::print("{}: {}\nstatus    {}\n", printable(run.experiment.name), run_dir.string(), state_of(journal, view));
     if (view) print_progress(*view);
     fmt::print("jobs      {}\n", journal.incarnation);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best model of a run that has not finished: it goes on, or was interrupted or killed, and nobody has written best/.
+// The best model of a run that has not finished (it goes on, or was interrupted or killed): there is no best/ yet.
 #pragma once
 #include <optional>
 

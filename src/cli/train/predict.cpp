@@ -40,7 +40,7 @@ constexpr std::int64_t k_new_rows_at_once = 4096;
 
 struct PredictOptions {
     TrialChoice trial;
-    int ensemble = 1;   // so many best trials
+    int ensemble = 1;   // this many best trials
     std::string rows;   // a dataset directory, or new rows
     std::string out;    // CSV
     std::string split;  // train | valid | test; empty: all
@@ -214,7 +214,7 @@ int predict_dataset(PredictOptions const& options, Workspace& workspace) {
     return 0;
 }
 
-// A signal meanwhile leaves no copy of the rows behind.
+// A signal meanwhile leaves no copy of the rows.
 std::unique_ptr<NewRowSource> open_csv(PredictOptions const& options, Manifest const& trained) {
     ImportWatch watch("predict");
     auto const poll = [&] { watch.see(0, 0); };

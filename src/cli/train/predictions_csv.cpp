@@ -37,7 +37,7 @@ std::string PredictionsCsv::number_text(double value, std::size_t i) const {
 PredictionsCsv::PredictionsCsv(std::string path, Manifest const& trained, std::string const& place, RowAnswers answers)
     : path_(std::move(path)), trained_(trained) {
     check_out_file(path_, "CSV file");
-    // Somebody else may have put a link there, which would lead elsewhere, or a pipe, at which this would wait for ever.
+    // Another user may have put a link there, which leads elsewhere, or a pipe, which would block for ever.
     ::unlink((path_ + ".tmp").c_str());
     file_ = std::fopen((path_ + ".tmp").c_str(), "wxe");
     if (file_ == nullptr)

@@ -96,7 +96,8 @@ bool told_finished(PreparedRun const& prepared) {
     return true;
 }
 
-// The trainer beside the scheduler is a thread. If it is lost, or the job fails, nobody joins it: the process ends.
+// The trainer beside the scheduler is a thread. If the trainer is lost, or the job fails, the thread is not joined: the
+// process ends.
 int schedule_and_train(MpiWorld& world, PreparedRun prepared, RunOptions const& options, double started_s) {
     auto const job = std::make_shared<SharedJob>(world);
     std::thread trainer([job] { trainer_main(job->trainer(), build_info()); });

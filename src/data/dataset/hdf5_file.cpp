@@ -134,7 +134,7 @@ void Hdf5Close::operator()(std::int64_t id) noexcept {
 }
 
 Hdf5File Hdf5File::open(std::filesystem::path const& path) {
-    std::error_code refused;  // a name too long is no file either
+    std::error_code refused;  // also for a name that is too long
     if (!std::filesystem::exists(path, refused))
         throw DataError(
             fmt::format("{}: no such file (named in dataset.json); restore it or import the dataset again", path.string()));

@@ -44,7 +44,7 @@ private:
 // Throws DataError "path: what (the reason that HDF5 gives); suggestion".
 [[noreturn]] void hdf5_failed(std::filesystem::path const& path, std::string_view what, std::string_view suggestion);
 
-// A property list for reading files that nobody writes. Call under a lock.
+// A property list for reading files that are not being written. Call under a lock.
 Hdf5Id hdf5_reading();
 
 // May be used from any thread, one call at a time: calls are serialised here.

@@ -193,7 +193,7 @@ void DatasetWriter::decide(std::vector<std::string> const& decisions) {
 
 void DatasetWriter::record(std::string_view key, Json value) { manifest_.provenance[key] = std::move(value); }
 
-// A metric of such a class cannot be computed, and nobody sees how well it is predicted.
+// A metric of such a class cannot be computed, so the quality of its predictions is not visible.
 void DatasetWriter::decide_about_classes() {
     constexpr std::string_view names[] = {"training", "validation", "test"};
     constexpr std::size_t k_most_named = 10;

@@ -158,7 +158,7 @@ std::uint64_t DeviceFeed::upload(PassPlan const& plan) {
     auto const pinned = grown(pinned_plan_, bytes, device_->on_host().dtype(at::kByte));
     auto const there = grown(device_plan_, bytes, device_->on_device().dtype(at::kByte));
     write_plan(plan, reinterpret_cast<std::byte*>(pinned.mutable_data_ptr<std::uint8_t>()));
-    device_->copy(there, pinned, Stream::compute);  // behind the last gather by the plan before
+    device_->copy(there, pinned, Stream::compute);  // after the last gather by the plan before
     device_->record(Event::uploaded, Stream::compute);
     plan_ = gather_by(plan, reinterpret_cast<std::byte const*>(there.const_data_ptr<std::uint8_t>()));
     type_ = plan.type;

@@ -21,8 +21,8 @@ struct Features {
 
 class FeatureStore {
 public:
-    // Beyond so many bytes those used longest ago are forgotten, and computed again when they are asked for. The features
-    // of the shard that is asked for are always kept.
+    // Beyond this many bytes, the store drops the features used longest ago, and computes them again when they are asked
+    // for. The features of the shard that is asked for are always kept.
     explicit FeatureStore(std::uint64_t limit) : limit_(limit) {}
 
     // layers: text that names everything that decides the values. make: an entry without a row that is there.
@@ -32,7 +32,7 @@ public:
 private:
     struct Entry {
         std::string layers;
-        std::weak_ptr<void const> source;  // gone: nobody can ask any more
+        std::weak_ptr<void const> source;  // gone: no caller can ask any more
         std::shared_ptr<Features> features;
         std::uint64_t used = 0;
     };

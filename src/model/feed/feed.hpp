@@ -37,7 +37,7 @@ struct FeedPass {
 // The batch that comes next, for a step that can gather by itself.
 struct DueBatch {
     Batch batch;              // its values, or where the step gathers them
-    std::size_t planned = 0;  // 0: it is there; else the step may gather so many batches, this one first
+    std::size_t planned = 0;  // 0: it is there; else the step may gather this many batches, this one first
     std::uint32_t first = 0;  // its number among the batches whose plan is on the device
 };
 

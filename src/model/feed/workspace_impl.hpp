@@ -44,7 +44,7 @@ struct Workspace::Impl {
     // Of a GPU. The state that is bound: one block for all models, so that it lies at the same address whenever a model is
     // bound again, as a captured graph needs. `bound`: whose state that is.
     at::Tensor state(std::int64_t n);
-    // Before a state of so many floats and its gradient are allocated, and batches of this kind trained: shards make room.
+    // Before a state of this many floats and its gradient are allocated, and batches of this kind trained: shards make room.
     // Throws DoesNotFit with the numbers.
     void admit(std::int64_t state, std::int64_t gradient, BatchKind const& kind);
     void make_room(std::int64_t bytes);

@@ -33,7 +33,7 @@ struct BatchKind {
 
 class Admission {
 public:
-    // make_room(bytes): frees memory of the device until so much is free, the cheapest first.
+    // make_room(bytes): frees memory of the device until this much is free, the cheapest first.
     using MakeRoom = std::function<void(std::int64_t bytes)>;
     static constexpr std::int64_t k_everything = std::int64_t{1} << 60;  // all that can leave
     Admission(std::unique_ptr<DeviceAllocator> allocator, std::string device, MakeRoom make_room)

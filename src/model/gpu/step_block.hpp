@@ -51,7 +51,7 @@ struct GatherSize {
 #define HOPSCOTCH_BOTH
 #endif
 
-// The gather of the batch that is due, of so many rows.
+// The gather of the batch that is due, of this many rows.
 HOPSCOTCH_BOTH inline AnswerGather due_batch(StepBlock const& block, std::uint32_t rows) {
     auto out = block.gather;
     auto const first = static_cast<std::size_t>(block.launch.batch + block.launch.step) * block.stride;

@@ -13,7 +13,7 @@
 namespace hopscotch {
 namespace {
 
-// Launching a step of 20 kernels takes 100 us. A GPU does so many multiply-adds of a forward pass in about that time.
+// Launching a step of 20 kernels takes 100 us. A GPU does this many multiply-adds of a forward pass in about that time.
 constexpr double k_multiply_adds_of_a_launch = 2e9;
 constexpr std::size_t k_most_steps = 16;
 

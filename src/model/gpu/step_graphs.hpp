@@ -51,7 +51,7 @@ struct StepGraphs {
     std::unique_ptr<GraphCapturer> capturer;
     Agreement agreement;
     Structures structures;
-    GraphCache cache;  // behind the capturer: graphs go first
+    GraphCache cache;  // after the capturer: graphs are destroyed first
 };
 
 // A part of a step on fixed memory. Derived classes define its work; prepare() brings in the values that differ from step to

@@ -13,7 +13,7 @@ struct ConvolutionShape {
 };
 
 // Whether a CPU with these features may train this layer on images in channels-last order. tests/model/sweep looks for
-// shapes for which it may not, with a page without access behind each block.
+// shapes for which it may not, with an inaccessible page after each block.
 bool channels_last_is_safe(ConvolutionShape const& shape, CpuFeatures const& features);
 
 }  // namespace hopscotch

@@ -10,7 +10,7 @@
 
 namespace hopscotch {
 
-// The number of stages at the start of the network of which every parameter is frozen; 0: the network is no chain, or its
+// The number of stages at the start of the network of which every parameter is frozen; 0: the network is not a chain, or its
 // first layer trains. frozen: by parameter.
 std::size_t frozen_stages(Network const& network, std::vector<bool> const& frozen);
 

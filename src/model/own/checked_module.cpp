@@ -135,14 +135,14 @@ void check_evaluation(OwnModule& module, DataSchema const& data) {
     auto const rows = some_rows(data);
     auto const first = evaluated(module, rows, 1), second = evaluated(module, rows, 2);
     if (!first || !second) return;
-    // Of bytes: NaN is what such rows may give, and is no other output.
+    // Compares bytes: such rows may give NaN, and equal NaNs are equal outputs.
     if (std::memcmp(first->data_ptr(), second->data_ptr(), first->nbytes()) != 0)
         throw ConfigError(
             "forward gives other outputs for the same rows in evaluation (it draws random numbers, as the trace of a "
             "network with dropout in training mode does); draw in training only, or write the file with torch.jit.script");
 }
 
-// A tensor that forward replaces leaves the state behind.
+// Refuses a forward that replaces a tensor: the new tensor is not part of the state.
 void check_replaced(OwnTensors const& before, OwnTensors const& after) {
     auto const compare = [](NamedTensors const& a, NamedTensors const& b) {
         for (std::size_t i = 0; i < a.size(); ++i)

@@ -56,7 +56,7 @@ Plugin const& loaded(std::string const& file) {
     return *plugin;
 }
 
-// Reading an argument makes its key known, so that what nobody read can be told.
+// Reading an argument makes its key known, so that unread keys can be reported.
 class Arguments final : public ModelArguments {
 public:
     Arguments(Json const& arguments, Problems& problems) : arguments_(arguments), reader_(arguments, "/model", problems) {

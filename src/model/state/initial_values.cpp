@@ -57,7 +57,7 @@ void draw(Init const& init, std::span<float> values, Rng& rng) {
     for (auto& value : values) value = static_cast<float>(next());
 }
 
-// Adds the pieces of these values, and takes the stream behind them.
+// Adds the pieces of these values, and moves the stream past them.
 void cut(Init const& init, std::span<float> values, std::uint64_t words, Rng& rng, std::vector<Piece>& pieces) {
     for (std::size_t at = 0; at < values.size(); at += k_values_a_piece) {
         auto const size = std::min(k_values_a_piece, values.size() - at);

@@ -23,7 +23,7 @@ std::int64_t padded_floats(std::int64_t elements, at::ScalarType type) {
                                      sizeof(float));
 }
 
-// [out, in, height, width]; with swapped: the last two as one dimension, and `in` behind them.
+// [out, in, height, width]; with swapped: the last two as one dimension, and `in` after them.
 struct Inner {
     std::uint32_t in, places;
     explicit Inner(at::IntArrayRef sizes)

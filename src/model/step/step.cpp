@@ -91,12 +91,12 @@ void Step::forward_backward(Batch const& batch, std::uint64_t noise_key, Gradien
     on_gradient_ = nullptr;
     auto const rows = batch.x.size(0);
     auto const& accumulated = memory_->accumulated;
-    if (train_.accumulate > 1 && accumulated_rows_ == 0) accumulated.zero_();  // who updates may be another than this step
+    if (train_.accumulate > 1 && accumulated_rows_ == 0) accumulated.zero_();  // another step may have updated
     accumulated_rows_ += rows;
     if (train_.accumulate > 1) accumulated.add_(memory_->gradient, static_cast<double>(rows));
 }
 
-// The gradient is computed anew, noise comes from a key, and update and loss come behind all that needs memory: only batch
+// The gradient is computed anew, noise comes from a key, and update and loss come after all that needs memory: only batch
 // norm has left traces.
 std::function<void()> Step::way_back(std::int64_t rows) {
     if (sum_) return {};  // the others of the group have their part of the sums by now

@@ -49,10 +49,10 @@ public:
     Network& network() { return *network_; }
     at::Tensor const& loss_sum() const { return loss_sum_; }  // over the rows; on a GPU that of the workspace
 
-    // Of the block of gradients, for so many parameters. On a GPU the copies of weights lie there, too.
+    // Of the block of gradients, for this many parameters. On a GPU the copies of weights lie there, too.
     std::int64_t gradient_floats(std::int64_t parameters) const;
 
-    // The workspace's blocks for so many parameters, as large as this step needs them.
+    // The workspace's blocks for this many parameters, as large as this step needs them.
     StepBlocks blocks(at::Tensor const& floats, std::int64_t parameters) const;
     std::shared_ptr<StepMemory> memory(StepBlocks const& blocks, StateLayout const& layout,
                                        FrozenParameters const& frozen) const;

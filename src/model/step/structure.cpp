@@ -9,7 +9,7 @@
 namespace hopscotch {
 namespace {
 
-// Each struct is taken apart whole: a new field does not compile until somebody has decided here whether it is structure.
+// Names every field of each struct: a new field does not compile until its author decides here whether it is structure.
 
 std::string of_model(ModelConfig const& model) {
     auto const& [name, file, init_from, init_mode, freeze, cache_frozen, arguments] = model;

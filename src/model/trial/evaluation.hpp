@@ -14,7 +14,7 @@ namespace hopscotch {
 
 struct ValidationScores;
 
-// Rows of an evaluation batch for rows of so many features and outputs (of all tokens): bounded memory, at most 256.
+// Rows of an evaluation batch for rows of this many features and outputs (of all tokens): bounded memory, at most 256.
 std::int64_t evaluation_batch(std::int64_t row_size, std::int64_t row_outputs);
 
 // Gets each row of an evaluation instead of the sums: outputs and answers as Evaluation gets them.

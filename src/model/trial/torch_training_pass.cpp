@@ -55,7 +55,7 @@ void TorchTrainingPass::begin_feed() {
     pass_.feed = feed_.begin(rows, pass_.order, std::span(pass_.cut).subspan(pass_.next), pass_.address);
 }
 
-// Features are computed here, because begin_pass() has nobody to tell how far it is.
+// Computes features here, since begin_pass() cannot report its progress.
 void TorchTrainingPass::begin_feed_late(std::function<void()> const& on_batch) {
     if (!state_->has_cached_start() || pass_.features || pass_.next == pass_.cut.size()) return;
     pass_.features = state_->features(*pass_.shard, {0, pass_.shard->rows()}, on_batch);
@@ -109,7 +109,7 @@ void TorchTrainingPass::try_batch(std::int64_t rows, std::function<void()> const
     workspace_.admission->run({{state_->memory_kind(), rows}, state_->held(), work, way_back});
 }
 
-// The updates by the next `steps` batches of so many rows.
+// The updates by the next `steps` batches of this many rows.
 void TorchTrainingPass::set_updates(std::size_t steps, std::int64_t rows) {
     updates_.clear();
     for (std::size_t i = 0; i < steps; ++i) {
@@ -118,7 +118,7 @@ void TorchTrainingPass::set_updates(std::size_t steps, std::int64_t rows) {
     }
 }
 
-// As many as a launch has, if the plan of so many batches of this size is on the device; else one.
+// As many as a launch has, if the plan of this many batches of this size is on the device; else one.
 std::size_t TorchTrainingPass::steps_to_launch(DueSteps const& due, std::size_t planned) {
     if (due.is_there) return 1;
     auto const rest = std::span(pass_.cut).subspan(pass_.next).first(planned);
@@ -132,7 +132,7 @@ std::int64_t TorchTrainingPass::next_updates(std::function<void()> const& on_bat
     workspace_.use_stream();
     if (!step_.trains_whole()) return TrainingPass::next_updates(on_batch);
     if (pass_.next == pass_.cut.size()) return 0;
-    host_gradient_ = at::Tensor();  // nobody combines gradients
+    host_gradient_ = at::Tensor();  // gradients are not combined
     if (!workspace_.device.is_cpu()) state_->require_claimed();
     begin_feed_late(on_batch);
     auto const [batch, planned, first] = feed_.due(pass_.feed);
@@ -155,7 +155,7 @@ std::int64_t TorchTrainingPass::next_updates(std::function<void()> const& on_bat
 UnitSums TorchTrainingPass::end_pass(StateBack back) {
     workspace_.use_stream();
     feed_.end(pass_.feed);
-    auto const loss = step_.loss_sum();  // first: it waits for the steps, which are no part of fetching
+    auto const loss = step_.loss_sum();  // first: it waits for the steps, and that wait is not part of fetching
     if (back == StateBack::now) state_->fetch();
     auto const rows = std::exchange(pass_, {}).rows;  // the order of a large shard's rows is many megabytes
     return {rows, loss};

@@ -39,7 +39,7 @@ struct UnitCall {
     ShardId shard = {};  // of a unit: the first member's
     std::uint64_t state_bytes = 0;
     std::int64_t steps = 0, steps_to_look = 1;
-    Bytes places = {};  // of all members, if the unit goes on from a file, behind so many steps
+    Bytes places = {};  // of all members, if the unit goes on from a file, after this many steps
 };
 template <class A>
 void fields(A& a, UnitCall& m) {

@@ -36,7 +36,7 @@ void SharedLap::guarded(Work work) {
     try {
         work();
     } catch (CommError const&) {
-        throw;  // a lost rank is no bad trial
+        throw;  // a lost rank does not make a bad trial
     } catch (std::exception const& error) {
         runner_.look_at_device(fmt::format("trial {}, epoch {}: {}", part_.lap.trial.value, part_.lap.epoch, error.what()));
         outcome_ = Outcome::failed;

@@ -16,7 +16,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::size_t k_ahead = 2;  // so many of the next to run are always here: one comes while one trains
+constexpr std::size_t k_ahead = 2;  // this many of the next to run are always here: one comes while one trains
 constexpr double k_write_again_s = 30;
 
 }  // namespace

@@ -45,7 +45,7 @@ struct CsvTable {
 // One of n - 1 ids from 1 up; 0 is "missing". Name and text are hashed, so that equal texts of two columns differ.
 float hashed_category(CsvColumn const& column, std::string_view cell, std::int64_t buckets);
 
-// Calls visit for each record behind the header, of all sources in turn. Throws DataError for ragged records.
+// Calls visit for each record after the header, of all sources in turn. Throws DataError for ragged records.
 void for_each_record(ImportCsvOptions const& options, bool header,
                      std::function<void(CsvReader const&, Cells const&)> const& visit);
 

@@ -24,7 +24,7 @@ public:
     std::string by_source(std::string message) const;
 
     // The options of an import of the texts: sources, header, and what is known of the columns. Throws ConfigError and
-    // DataError for a column (the names of rows, too) that is no column of a table, unless the options drop it, and for
+    // DataError for a column (the names of rows, too) that is not a column of a table, unless the options drop it, and for
     // files that differ in types.
     ImportCsvOptions options(ImportCsvOptions options) const;
 

@@ -62,8 +62,8 @@ public:
     }
 
 private:
-    // Messages of different trainers overtake each other: a lap's last `ended` may come behind its home's `over`, and even
-    // behind the `waits` of the trial's next lap.
+    // Messages of different trainers overtake each other: a lap's last `ended` may come after its home's `over`, and even
+    // after the `waits` of the trial's next lap.
     struct Trial {
         int laps = 0;                  // that are not over
         std::optional<LapId> present;  // the last one that waited
