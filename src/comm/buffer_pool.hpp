@@ -98,7 +98,7 @@ private:
     HostBlock made_block(std::size_t bytes);
     void take_back(HostBlock block) noexcept;
     void discard(HostBlock const& block) noexcept;
-    // How blocks are made. Never changed: a setter puts another one in its place, and a reader keeps what it has read.
+    // How blocks are made. Immutable: a setter replaces the object, and a reader keeps the one that it has read.
     struct Making {
         Pinning pinning;
         bool shares = false;

@@ -33,7 +33,7 @@ void check(int code, std::source_location at = std::source_location::current()) 
     throw CommError(fmt::format("MPI: {} [{}]", text, where(at)));
 }
 
-// Of a library with ULFM, when the peer is dead: nothing comes of that call, but the communicator goes on.
+// For a library with ULFM, if the peer is dead: the call has no effect, but the communicator stays usable.
 bool says_peer_failed(int code) {
 #ifdef MPIX_ERR_PROC_FAILED
     if (code == MPI_SUCCESS) return false;
@@ -113,8 +113,7 @@ struct MpiWorld::Impl {
     std::vector<std::size_t> free_slots;
     // Shared with copies of this world: their memory too must last until MPI_Finalize, which the first world calls.
     std::shared_ptr<std::vector<std::shared_ptr<void>>> kept = std::make_shared<std::vector<std::shared_ptr<void>>>();
-    std::set<std::size_t>
-        ruined;  // the peer died: the library calls them complete, but what they were for has not come about
+    std::set<std::size_t> ruined;  // the peer died: the library reports them as complete, but no message was exchanged
     bool someone_failed = false, someone_lost = false;
 
     // False if the peer is dead.

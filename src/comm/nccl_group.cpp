@@ -136,7 +136,7 @@ void NcclGroup::settle() {
 NcclGroup::~NcclGroup() {
     if (!begun_) return;
     bool const all_done = up_ && healthy_ && !has_sums_ && !marked_[0] && !marked_[1];
-    // Where an error is on its way to rank 0 it must not wait for the others, who are to hear of it.
+    // An error must reach rank 0 without a wait for the other ranks: they hear of it from rank 0.
     bool const in_error = std::uncaught_exceptions() > 0;
     auto const end = all_done && !in_error ? End::finalize : End::abort;
     auto const patience_s = in_error ? std::min(terms_.deadline_s, k_patience_in_error_s) : terms_.deadline_s;

@@ -48,8 +48,8 @@ public:
 
     ProcessId const& self() const { return self_; }
     void meet(Rank rank, ProcessId process);
-    // Looks at all, ten times a second at most. The ranks whose processes had ended at an earlier look already, each once:
-    // between two looks, what a process said before its end has arrived.
+    // Looks at all processes, ten times a second at most. Returns each ended rank once, one look after the look that found
+    // its end: between two looks, its last messages have arrived.
     std::vector<Rank> ended(double now_s);
 
 private:

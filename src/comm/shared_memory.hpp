@@ -59,7 +59,7 @@ struct SharedMemory::Place {
 };
 
 // The NUMA node of the cores on which the calling thread may run; k_any_node: of several nodes, or not known. The present
-// core would not do: a thread that is not bound moves on, and what is far for a moment would be copied for ever. root: where
+// core is not enough: an unbound thread moves, and a block that is far for a moment would be copied for ever. root: where
 // /sys is found.
 int home_node(std::filesystem::path const& root = "/");
 

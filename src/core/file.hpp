@@ -15,8 +15,8 @@ namespace hopscotch {
 // nothing or never end. The reader reports a missing file.
 void require_file(std::filesystem::path const& path);
 
-// Throws DataError that names the file. file: as require_file; file_or_pipe: a pipe is read to its end. A byte of zero is
-// refused, because no text has one: a file of holes has no end.
+// Throws DataError that names the file. file: as require_file; file_or_pipe: a pipe is read to its end. Refuses a zero byte:
+// no text has one, and a file of holes has no end.
 enum class ReadFrom { file, file_or_pipe };
 std::string read_whole(std::filesystem::path const& path, ReadFrom from = ReadFrom::file);
 
@@ -33,7 +33,7 @@ class LineReader {
 public:
     explicit LineReader(std::filesystem::path path);  // throws DataError as read_whole
 
-    // The next line, without its end, until the next call; none: there is no further one. Throws DataError.
+    // The next line, without its end, until the next call; none: the end of the lines. Throws DataError.
     std::optional<std::string_view> next();
     int number() const { return number_; }                    // of that line, from 1
     std::uintmax_t bytes_of_lines() const { return bytes_; }  // so far, with their ends
@@ -43,8 +43,8 @@ private:
 
     std::filesystem::path path_;
     std::ifstream in_;
-    std::string text_;                   // read, and not yet given away
-    std::size_t at_ = 0, searched_ = 0;  // in text_: the next line begins; up to here there is no line end
+    std::string text_;                   // read, and not yet returned
+    std::size_t at_ = 0, searched_ = 0;  // in text_: the start of the next line; no line end up to here
     std::uintmax_t bytes_ = 0;
     int number_ = 0;
 };

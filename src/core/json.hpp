@@ -105,7 +105,7 @@ Json parse_json(std::string_view text, Problems& problems);
 // positions stay. Everything else stays as it is.
 std::string plain_json(std::string text);
 
-// True of one number beyond the range of double, such as 1e999.
+// True if the text is one number beyond the range of double, such as 1e999.
 bool is_number_too_large(std::string_view text);
 
 // For files that hopscotch itself wrote. Throws DataError "<name>:<line>:<col>: ...".

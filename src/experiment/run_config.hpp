@@ -30,8 +30,8 @@ struct InjectConfig {
 // Whether rank 0 only schedules, or its process trains too. With threads of one process both are the same.
 enum class SchedulerPlacement { dedicated, shared };
 
-// Whether a trainer has a thread beside the one that trains. automatic: on a GPU, and where each trainer has a core for it;
-// then states below a megabyte are too small for it.
+// Whether a trainer has a helper thread beside the one that trains. automatic: on a GPU, and where each trainer has a core
+// for it; then states below a megabyte are too small for it.
 enum class HelperThreads { automatic, on, off };
 
 // Which best models a run keeps: one of the run, or one of every trial.
@@ -58,7 +58,7 @@ struct RunConfig {
     int checkpoint_keep = 2;  // newest files of a trial that goes on, 1 to 1000: --resume falls back to the one before
                               // if a file is damaged. Files that the run still needs stay beyond that
     double grace_s = 30;      // after a signal, the job saves its states and ends within this time
-    double silence_s = 10;    // a trainer that sends nothing for so long is lost
+    double silence_s = 10;    // a trainer that sends nothing for this long is lost
     double deadline_s = 60;   // longest wait for a reply or a transfer, at most 1e9
     double stall_s = 300;     // longest wait for batch progress
     double setup_s = 3600;    // longest wait for trainers to open their data; default: an hour, or deadline_s if longer

@@ -143,7 +143,7 @@ private:
         return out;
     }
 
-    // A reference to the definition; a second definition of another kind of thing gets a number.
+    // A reference to the definition; a second definition of a different kind gets a number.
     Json property(std::string const& path, std::string const& name, Json const& schema) {
         auto const plain = is_required(schema) ? without(schema, "required") : schema;
         auto dotted = path.empty() ? name : path.substr(1) + "." + name;

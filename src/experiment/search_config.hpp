@@ -74,7 +74,7 @@ struct SearchConfig {
                                             // nothing is decided on the way
     Json start_with;                        // array of assignments {dotted path: value} tried first
     Json forbid;          // array of conditions {dotted path: value | [values] | {"above": x} | {"below": x}}
-    Json configurations;  // manual: array of assignments {dotted path: value}, instead of a space; a key that one does not
+    Json configurations;  // instead of a space; a key that an entry does not
                           // name keeps the value of the document
 
     int eta = 3;                    // successive_halving, hyperband, asha: one in eta continues, to eta times as many epochs

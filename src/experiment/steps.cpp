@@ -53,7 +53,7 @@ bool is_range(Parameter const& parameter) {
     return parameter.type == Parameter::Type::real || parameter.type == Parameter::Type::integer;
 }
 
-// Of a condition: the values that are one of the parameter's become exactly that value.
+// Of a condition: numbers that equal a value of the parameter but for rounding become exactly that value.
 void fit(Condition& condition, Parameter const& parameter) {
     auto const fitted = [&](double bound) {
         auto const value = value_in_range(parameter, Json(bound));
