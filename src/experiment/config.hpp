@@ -105,7 +105,7 @@ struct TrainConfig {
     std::optional<double> clip_norm, clip_value;  // of the gradient, before the update
     int accumulate = 1;           // batches whose mean gradient makes one update; at a unit's end, fewer batches do
     double ema = 0;               // [0, 1): validation and best/ use weights averaged with this decay; 0: off
-    bool outer_momentum = false;  // no setting: resolve() sets it if strategy.outer has momentum, which is part of the state
+    bool outer_momentum = false;  // not a setting: resolve() sets it if strategy.outer has momentum, a part of the state
     EarlyStopping early_stopping;
     // Random numbers are those of first weights, shuffling, dropout and augmentation. trial: each trial has its own.
     // experiment: all trials (with search.repeats: all trials of the same repeat) have the same, so that only the settings

@@ -51,7 +51,7 @@ struct RunConfig {
         tf32;  // of a GPU: fp32 products of 10 bits' precision, the same bits each time; null: unless deterministic
     std::optional<bool>
         cudnn_benchmark;      // of a GPU: cuDNN tries its algorithms out for each new shape; null: unless deterministic
-    bool cuda_graphs = true;  // of a GPU: steps are captured and launched at once; models that cannot be say why in the log
+    bool cuda_graphs = true;  // of a GPU: steps are captured and launched at once; the log says why a model cannot be
     bool fused_norm = true;   // of a GPU: batch norm and what follows it by kernels of our own; false: by torch's
     double checkpoint_every_s = 60;  // a trial's newest copy on the disk is not older than this, if the disk keeps up
     double checkpoint_mbps = 0;      // a trainer writes at most this many megabytes a second; 0: no limit

@@ -23,12 +23,12 @@ struct InFlightRange {
     std::int64_t least = 1, most = INT64_MAX;
 };
 
-// Owners for these trials: plan_owners(), unless the simulation of whole shards takes no longer. trials: with their routes;
-// empty: they are not known yet.
+// Owners for these trials: plan_owners(), or whole shards if their simulated makespan is not longer. trials: with their
+// routes; empty: they are not known yet.
 OwnerTable choose_owners(Policy const& policy, std::span<TrialCost const> trials, OwnersRequest const& request);
 
 // The smallest number in the range, and a power of two times `least`, whose simulated makespan is within 1 % of the bound.
-// If there is none, the smallest of those that come nearest. trials: with their routes.
+// If there is none, the smallest of the numbers that come nearest. trials: with their routes.
 InFlight choose_in_flight(Policy const& policy, std::span<TrialCost const> trials, OwnerTable const& owners,
                           InFlightRange range = {});
 

@@ -45,7 +45,7 @@ public:
 
     void add(WaitingLap const& lap);  // replaces a lap of the same trial
     // The trial's unit has ended: its trainer is free, and the trial waits there. True: that was the lap's last unit, and
-    // the lap is not there any more.
+    // the lap has been removed.
     bool unit_ended(TrialId trial);
     void remove(TrialId trial);  // its lap, if there is one; its trainer is free
     // The cost of the units of a lap as it is known now.
@@ -129,10 +129,11 @@ private:
     std::vector<Load> loads_;
     std::vector<int> busy_;  // by trainer: units and validations
     std::unordered_map<TrialId, Entry> laps_;
-    // freed: since the last take(). hungry: found nothing then. patient: of these, found a trial that it did not take
+    // freed: since the last take(). hungry: found nothing then. patient: a hungry trainer that found a trial and did not
+    // take it
     std::set<TrainerId> freed_, hungry_, patient_;
     std::vector<TrialId> fresh_;            // trials that wait since the last take()
-    bool ask_all_ = false, fewer_ = false;  // fewer: are expected than at the last take()
+    bool ask_all_ = false, fewer_ = false;  // fewer: laps are expected now
     std::int64_t expected_ = 0, looks_ = 0;
 };
 

@@ -69,7 +69,7 @@ inline constexpr double k_whole_enough = 0.98;
 OwnerTable with_members(OwnerTable const& of_groups, int group_size, int trainers);
 OwnerTable of_groups(OwnerTable const& with_members, int group_size);
 
-// Seconds that a table takes over those of the machine, whose trainers have these speeds and share the work as they like.
+// The seconds of a table, relative to a machine whose trainers have these speeds and share the work without limits.
 double stretch(OwnerTable const& table, std::vector<double> const& speed);
 
 // Shards that only the lost trainer held go to the heirs with the fewest. All other shards keep their holders.

@@ -27,7 +27,7 @@ struct NextVisit {
 
 struct Policy {
     std::string_view name;
-    // Every shard once in the S steps of a lap. Dispatched: only the home, and the order that hop counts reckon with.
+    // Every shard once in the S steps of a lap. Dispatched: only the home, and the order that hop counts assume.
     ShardId (*next)(NextVisit const&);
     std::unique_ptr<Matchmaker> (*make)(OwnerTable const&, std::uint64_t seed) = nullptr;
 

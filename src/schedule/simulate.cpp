@@ -59,7 +59,7 @@ private:
         return cost * std::max(0.0, 1 + options_.jitter * rng.normal());
     }
 
-    // The rule of real trainers, which do not know what validation costs.
+    // The rule of real trainers, which do not know the cost of validation.
     void add(LapId lap) {
         auto const& trial = trials_[lap.trial];
         double const left = (trial.epochs - lap.epoch) * shards_ * trial.unit;

@@ -10,7 +10,7 @@
 
 namespace hopscotch {
 
-// What plans reckon with: the time of a hop in units of the mean trial, and the jitter of a task.
+// Assumptions of plans: the time of a hop in units of the mean trial, and the jitter of a task.
 inline constexpr double k_usual_hop = 0.04, k_usual_jitter = 0.01;
 
 // Of each trial, plans simulate at most this many laps: time is lost only at the start and the end of a run.

@@ -22,7 +22,7 @@ class UnitTimes {
 public:
     void learn(UnitKind const& kind, TrainerId trainer, std::int64_t rows, double seconds);
 
-    // Before the first unit of all: the FLOPs, as if a second had one. rows: 0: as many as the last unit of the kind.
+    // Before the very first unit: the FLOPs, at one FLOP a second. rows: 0: as many as the last unit of the kind.
     double seconds(UnitKind const& kind, std::int64_t rows = 0) const;  // on the mean trainer
     double seconds_on(UnitKind const& kind, TrainerId trainer, std::int64_t rows = 0) const;
     bool knows_any() const { return !kinds_.empty(); }

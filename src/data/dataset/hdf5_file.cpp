@@ -26,7 +26,7 @@ herr_t keep_first(unsigned depth, H5E_error2_t const* error, void* out) {
     return 0;
 }
 
-// What HDF5 says went wrong, at the bottom of its stack.
+// The reason that HDF5 gives, at the bottom of its stack.
 std::string reason() {
     std::string text;
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &text);
@@ -130,7 +130,7 @@ std::string_view element_name(ElementType type) {
 
 void Hdf5Close::operator()(std::int64_t id) noexcept {
     Hdf5Lock const lock;
-    H5Idec_ref(id);  // closes whatever kind of object it is
+    H5Idec_ref(id);  // closes any kind of object
 }
 
 Hdf5File Hdf5File::open(std::filesystem::path const& path) {

@@ -50,7 +50,7 @@ Hdf5Id hdf5_reading();
 // May be used from any thread, one call at a time: calls are serialised here.
 class Hdf5File {
 public:
-    static Hdf5File open(std::filesystem::path const& path);    // for reading; DataError: missing, truncated, no HDF5
+    static Hdf5File open(std::filesystem::path const& path);    // for reading; DataError: missing, truncated, not HDF5
     static Hdf5File create(std::filesystem::path const& path);  // DataError if it exists or cannot be written
 
     bool has(std::string const& name) const;

@@ -86,7 +86,7 @@ std::string pretty(Json const& document) {
     return out + "\n}\n";
 }
 
-// Collects what is wrong with one dataset.json; `format` is checked before anything else is believed.
+// Collects the errors of one dataset.json; `format` is checked before anything else.
 class ManifestReader {
 public:
     ManifestReader(Json const& document, Problems& problems) : problems_(problems), reader_(document, "", problems) {}

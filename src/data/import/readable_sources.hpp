@@ -32,7 +32,7 @@ public:
     // A message about the copies, in which they have the names of their sources.
     std::string by_source(std::string message) const;
 
-    void remove_files();  // the copies; who has one open can read on
+    void remove_files();  // the copies; a reader that has one open can read on
 
 private:
     std::filesystem::path copy(std::filesystem::path const& source, std::string const& encoding,

@@ -58,7 +58,7 @@ SplitRows planned(SplitRows const& given, SplitOptions const& options) {
     return out;
 }
 
-// How many of `wanted` rows each class gives: the floor of its share, and the largest remainders get one more.
+// The part of `wanted` rows that each class gives: the floor of its share, and one more for the largest remainders.
 std::vector<std::int64_t> quotas(std::vector<std::int64_t> const& counts, std::int64_t wanted) {
     auto const rows = static_cast<std::uint64_t>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}));
     std::vector<std::int64_t> quota(counts.size());

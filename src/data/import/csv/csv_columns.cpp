@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each column is: a label, a number, a category. The end of pass one.
+// The type of each column: a label, a number, a category. The end of pass one.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -15,7 +15,7 @@ struct HeaderDecision {
     std::string why;  // in words, for the account of the import
 };
 
-// Names occur nowhere below themselves; values do. Sees the first record, then all others, and compares.
+// Names do not occur again in the records below; values do. Sees the first record, then all others, and compares.
 class HeaderSearch {
 public:
     HeaderSearch() = default;

@@ -16,7 +16,7 @@ namespace hopscotch {
 enum class CsvHeader { automatic, present, absent };
 enum class MissingValues { error, mean, drop };
 
-// What a column is, where the file alone does not say it.
+// The role of a column, where the file alone does not tell it.
 enum class ColumnType { number, category, date, dropped };
 
 // The option that names the column: the column is not a feature, but names the rows.

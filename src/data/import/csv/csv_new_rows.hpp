@@ -22,7 +22,7 @@ struct CsvNewRowsOptions {
 
 // Columns are found by name, in any order; others are ignored. Without a header they are found by place. Throws ConfigError
 // for columns that are not there (all at once), DataError if `trained` does not describe a CSV table. Copies in TMPDIR (of a
-// pipe, of Parquet) are gone when it returns.
+// pipe, of Parquet) are removed before the function returns.
 std::unique_ptr<NewRowSource> new_csv_rows(CsvNewRowsOptions const& options, Manifest const& trained);
 
 }  // namespace hopscotch

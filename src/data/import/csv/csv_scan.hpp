@@ -21,7 +21,7 @@ inline constexpr std::size_t k_most_categories = 1000;  // of a text column: bey
 // A million columns take 4 s and 0.6 GB. A table with more columns is probably transposed.
 inline constexpr std::size_t k_most_csv_features = 1 << 20;
 
-// What the options say of each column, found by its name in the first record or by its index.
+// The options for each column, found by its name in the first record or by its index.
 using ChosenTypes = std::vector<std::optional<ColumnType>>;
 ChosenTypes chosen_types(ImportCsvOptions const& options, std::vector<std::string> const& first);
 
@@ -70,7 +70,7 @@ public:
     // Each row as numbers (missing: NaN; of a category: 0), with its class or its targets.
     void read(std::function<void(std::span<float const>, std::span<double const>)> const& row);
     std::int64_t record() const { return record_; }  // of the last row: its number in the files, from 0
-    std::string_view name() const { return name_; }  // what the column `id` says of it
+    std::string_view name() const { return name_; }  // the text of the column `id`
     std::vector<std::string> decisions() const;      // of the rows that have been read: numbers that became equal
 
 private:

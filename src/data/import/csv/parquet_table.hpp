@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Parquet table becomes CSV text, which the importer reads as any other. Another program reads the file: Python with
-// pyarrow, in a process of its own, which also tells what each column is. Private to the importer.
+// pyarrow, in a process of its own, which also describes each column. Private to the importer.
 #pragma once
 #include <cstdint>
 #include <filesystem>
