@@ -60,9 +60,9 @@ struct ModelRequest {
     ModelArguments& arguments;
 };
 
-// Where the random numbers of forward() come from. given: from `noise`, and so a process may run many trainers.
-// torch: from torch's own generator too (torch::nn::Dropout does that). It is reseeded before every pass, but it belongs to
-// the process, so that such a model needs a process of its own for every trainer (mpirun).
+// The source of the random numbers of forward(). given: from `noise`, and so a process may run many trainers. torch: from
+// torch's own generator too (torch::nn::Dropout does that). It is reseeded before every pass, but it belongs to the process,
+// so that such a model needs a process of its own for every trainer (mpirun).
 enum class Randomness { given, torch };
 
 // A torch::nn::Module. Its parameters (float32) and buffers (float32 or int64) are its whole state, under the names they are
@@ -102,7 +102,7 @@ struct OwnMetric {
     double (*value)(std::span<double const> sums, std::int64_t rows) = nullptr;
 };
 
-// Hopscotch reads this first. The first two fields never move, so that any two versions can tell that they do not fit.
+// Hopscotch reads this first. The first two fields never move, so that any two versions can detect a mismatch.
 struct Plugin {
     using Make = std::shared_ptr<OwnModel> (*)(ModelRequest const&);
 

@@ -43,7 +43,7 @@ struct Checkpoint {
 
 struct CheckpointFacts {
     std::int64_t written = 0;
-    double longest_gap_s = 0;   // the most training that a loss could have cost: SavedState::gap_s
+    double longest_gap_s = 0;   // the most training that a lost trainer could have cost: SavedState::gap_s
     std::set<TrialId> at_risk;  // trials not ended whose newest state could not be written
 };
 

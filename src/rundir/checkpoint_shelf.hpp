@@ -19,10 +19,10 @@
 
 namespace hopscotch {
 
-// How far its trial has come in a file.
+// The place of its trial in a file.
 inline auto place_of(SavedState const& file) { return std::tuple(file.epoch, file.step, file.batch); }
 inline auto start_of_epoch(int epoch) { return std::tuple(epoch, 0, std::int64_t{0}); }
-// Of a trial's files the one with its state after that epoch; null: there is none.
+// The file of a trial with its state after that epoch; null: there is none.
 SavedState const* file_after(std::vector<SavedState> const& files, int epoch);
 
 // The names of the files in that run directory, as the journal has them.

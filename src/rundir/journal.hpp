@@ -47,11 +47,11 @@ struct TraceMark {
     std::string name, why;
     double unix_s = 0;
     int trainer = 0;     // that wrote the checkpoint
-    double seconds = 0;  // before unix_s: so long the checkpoint took
+    double seconds = 0;  // before unix_s: the duration of the checkpoint
 };
 
-// None for the lines of laps, which trace.json shows as units, and for checkpoints of older versions, which do not say how
-// long they took.
+// None for the lines of laps, which trace.json shows as units, and for checkpoints of older versions, which have no
+// duration.
 std::optional<TraceMark> mark_of(Json const& journal_line);
 
 struct Journal {
@@ -73,7 +73,7 @@ struct Journal {
     double seconds = 0;                             // that they wrote, together
     std::vector<std::pair<double, double>> pauses;  // between jobs: from, until (seconds since 1970)
     double last_unix_s = 0;                         // its last line
-    std::string status;                             // of the run; empty while it has not ended; of the last job that said so
+    std::string status;                             // of the run, by the last job that wrote one; empty: not ended
     std::size_t finished_trials = 0;                // trials that the run had when it last finished; 0: it never has
     std::uintmax_t complete_bytes = 0;  // up to the end of the last whole line; the rest of the file is a torn tail
 };

@@ -36,8 +36,8 @@ std::vector<TrialSummary const*> ranked(Summary const& summary) {
     return out;
 }
 
-// The metric that stands beside that of the search, of a regression the one that everybody understands; "": none, since a
-// narrow window rather shows the configuration.
+// The second metric, beside that of the search; for a regression the best-known one. "": none, since a narrow window should
+// rather show the configuration.
 std::string_view second_metric(Summary const& summary, std::vector<TrialSummary const*> const& trials, std::size_t width) {
     constexpr std::size_t k_narrow = 60;
     if (width < k_narrow || trials.empty()) return "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person sees of a run while it trains: the facts, and their picture in lines of text. Rank 0 collects the facts,
-// draws them on its terminal, and writes them to live.json. From this file `ctl RUN_DIR status --follow` draws the same.
+// The view of a run while it trains: the facts, and their picture in lines of text. Rank 0 collects the facts, draws them on
+// its terminal, and writes them to live.json. From this file `ctl RUN_DIR status --follow` draws the same.
 #pragma once
 #include <filesystem>
 #include <optional>

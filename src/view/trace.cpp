@@ -72,7 +72,7 @@ void TraceWriter::name_row(Group group, int row, std::string_view name) {
                           row, row));
 }
 
-// Its last laps may never come.
+// The trial's last laps may never come.
 void TraceWriter::ended(TrialId trial) {
     auto const open = open_laps_.find(trial);
     if (open == open_laps_.end()) return;
@@ -86,7 +86,7 @@ TraceRow::Span TraceWriter::span_of(double start_unix_s, double seconds) const {
     return {from, std::max(from, std::llround((start_unix_s - start_unix_s_ + seconds) * k_tenths))};
 }
 
-// The last event says where the units end.
+// The last event marks the end of the units.
 bool TraceWriter::has_room(LapRecord const& record) {
     if (units_ > k_most_units) return false;
     units_ += std::ssize(record.units);
@@ -168,7 +168,7 @@ void TraceWriter::add_arrows(LapRecord const& record, std::vector<Place> const& 
 }
 
 // An end of an arrow belongs to the slice around it, so it may not lie on the border. The clocks of two hosts may differ by
-// more than a hop takes; an arrow into the past is none.
+// more than a hop takes; an arrow into the past is not drawn.
 void TraceWriter::add_arrow(Place const& from, Place const& to) {
     auto const start = from.span.until - 1, end = to.span.from + 1;
     if (start <= from.span.from || end >= to.span.until || start > end) return;

@@ -53,8 +53,8 @@ public:
     // Valid until the next batch of any model of this workspace.
     Batch next(FeedPass& pass);
 
-    // For workspaces with StepNumbers, in place of next(). Batches of a shard that lies on the device are left to the step:
-    // the caller adds to pass.next how many of them it has trained.
+    // For workspaces with StepNumbers, in place of next(). The step gathers batches of a shard that lies on the device: the
+    // caller adds the number of trained batches to pass.next.
     DueBatch due(FeedPass& pass);
 
     void end(FeedPass& pass);

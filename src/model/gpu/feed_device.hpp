@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of a GPU that feeding needs: two streams, each of which does its work in order but later; events that order
-// one stream by the other; and two kernels. In the tests a fake does everything as late as possible.
+// one stream after the other; and two kernels. In the tests a fake does everything as late as possible.
 #pragma once
 #include <ATen/core/Tensor.h>
 

@@ -4,7 +4,7 @@
 // within the device takes a tenth of a millisecond.
 //   compute   train 1 | take 2 (in -> block) ... wait: uploaded; train 2 | download (block -> out), take 3, train 3 ...
 //   copy      host 2 -> in                                               | wait: put out; out -> host 2
-// The slots are a gift: they exist only while the device has plenty of memory, and go when training needs memory.
+// The slots are optional: they exist only while the device has plenty of memory, and go when training needs memory.
 #pragma once
 #include <ATen/core/Tensor.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In which layout a convolution computes. LibTorch's library for CPUs, oneDNN, has kernels that write past the end of their
-// block: a layer that would meet one computes in the other layout. This is the only list of these faults.
+// block: a layer with such a kernel computes in the other layout. This is the only list of these faults.
 #pragma once
 #include <cstdint>
 

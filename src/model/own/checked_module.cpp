@@ -43,7 +43,7 @@ void check_types(OwnTensors const& tensors) {
                             type_name(tensor)));
 }
 
-// Two tensors over one memory would part in the state.
+// Two tensors over one memory would be separate in the state.
 void check_memory(OwnTensors const& tensors) {
     std::map<void const*, std::string> owners;
     for (auto const* list : {&tensors.parameters, &tensors.buffers})
@@ -121,7 +121,7 @@ at::Tensor some_rows(DataSchema const& data) {
     return out;
 }
 
-// None: it takes no such rows, but perhaps those of the dataset.
+// None: the module takes no such rows, but perhaps those of the dataset.
 std::optional<at::Tensor> evaluated(OwnModule& module, at::Tensor const& rows, std::uint64_t seed) try {
     seed_torch(at::kCPU, seed);
     return module.forward(rows, nullptr).detach().contiguous();

@@ -35,10 +35,10 @@ struct StepIdentity {
     std::string structure;
 };
 
-// Everything that a captured step has frozen besides addresses and the number of rows: kernels, their order, and their
-// arguments. Not the numbers that a step reads from memory of the device: learning rate, schedule, weight decay, momentum,
-// betas, epsilon, the bounds of clipping, the decay of averaged weights, seeds. weights: of frozen parameters, which lie
-// where the first trial with that text has put them.
+// All that a captured step has frozen besides addresses and the number of rows: kernels, their order, and their arguments.
+// Not the numbers that a step reads from memory of the device: learning rate, schedule, weight decay, momentum, betas,
+// epsilon, the bounds of clipping, the decay of averaged weights, seeds. weights: of frozen parameters, which lie where the
+// first trial with that text has put them.
 std::string step_structure(TrialConfig const& config, DataSchema const& data, std::string const& weights);
 
 struct UpdateAt {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step computes, on memory that it is given: the gradient of a batch, and the update. A captured graph keeps the core
-// and the memory that it was captured with, since other trials of the same structure go on replaying it when the trial that
+// The computation of a step, on given memory: the gradient of a batch, and the update. A captured graph keeps the core and
+// the memory that it was captured with, since other trials of the same structure go on replaying it when the trial that
 // captured it has gone.
 #pragma once
 #include <ATen/core/Tensor.h>

@@ -80,7 +80,7 @@ void ErrorAnalysis::targets(std::span<float const> outputs, std::span<float cons
     }
 }
 
-// The predicted class is that of Evaluation: of equal outputs the first.
+// The predicted class as in Evaluation: of equal outputs the first.
 void ErrorAnalysis::hear_row(std::span<float const> outputs, std::int64_t label) {
     auto const predicted = std::max_element(outputs.begin(), outputs.end()) - outputs.begin();
     ++labelled_[static_cast<std::size_t>(label)];

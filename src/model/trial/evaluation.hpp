@@ -60,7 +60,7 @@ public:
     void add_own(std::span<double const> sums);
     std::vector<double> const& own() const { return own_; }
 
-    void forget_ranks() { scored_.clear(); }  // what only the AUC needs: a number for each row and label
+    void forget_ranks() { scored_.clear(); }  // only the AUC needs them: a number for each row and label
 
     // The rows of `other`, which follow those of this one.
     void merge(Evaluation const& other);

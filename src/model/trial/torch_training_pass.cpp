@@ -82,7 +82,7 @@ std::int64_t TorchTrainingPass::next_gradient(GradientReady const& ready, std::f
     begin_feed_late(on_batch);
     auto const batches = static_cast<std::size_t>(state_->config().train.accumulate);
     auto const last = std::min(pass_.cut.size(), pass_.next + batches);
-    // The host's copy of a GPU's gradient is final when all of it is.
+    // A GPU's gradient on the host becomes final all at once.
     auto const& as_they_come = workspace_.device.is_cpu() || stays_on_device_ ? ready : GradientReady{};
     std::int64_t rows = 0;
     for (; pass_.next < last; ++pass_.next) {
@@ -97,7 +97,7 @@ std::int64_t TorchTrainingPass::next_gradient(GradientReady const& ready, std::f
 }
 
 void TorchTrainingPass::train(Batch const& batch, std::uint64_t noise_key, GradientReady const& ready) {
-    auto const undoes = ready ? Undo::impossible : Undo::possible;  // what has been handed over is summed by now
+    auto const undoes = ready ? Undo::impossible : Undo::possible;  // parts handed over have been summed by now
     try_batch(batch.x.size(0), [&] { step_.forward_backward(batch, noise_key, ready); }, undoes);
 }
 
@@ -157,7 +157,7 @@ UnitSums TorchTrainingPass::end_pass(StateBack back) {
     feed_.end(pass_.feed);
     auto const loss = step_.loss_sum();  // first: it waits for the steps, and that wait is not part of fetching
     if (back == StateBack::now) state_->fetch();
-    auto const rows = std::exchange(pass_, {}).rows;  // the order of a large shard's rows is many megabytes
+    auto const rows = std::exchange(pass_, {}).rows;  // the list of a large shard's rows takes many megabytes
     return {rows, loss};
 }
 
@@ -168,7 +168,7 @@ std::span<float> TorchTrainingPass::gradient() {
     auto const n = step_.gradient().numel();
     if (!workspace_.device.is_cpu() && (!host_gradient_.defined() || host_gradient_.numel() != n)) {
         host_gradient_ = at::empty({n}, at::TensorOptions(at::kCPU).dtype(at::kFloat).pinned_memory(true));
-        host_gradient_.copy_(step_.gradient());  // there may be one: parameter servers ask after next_gradient
+        host_gradient_.copy_(step_.gradient());  // it may exist: parameter servers ask after next_gradient
     }
     auto const& values = workspace_.device.is_cpu() ? step_.gradient() : host_gradient_;
     return {values.data_ptr<float>(), static_cast<std::size_t>(n)};
