@@ -156,8 +156,8 @@ Work add_commands(CLI::App& app, Program const& program) {
     return add_sub_commands(app, rows);
 }
 
-// What names a file or a directory: "~" is the home directory, as in the experiment, although no shell has seen it in
-// --out=~/x; and a name that no file can have is refused before anything is written.
+// Arguments that name a file or a directory: "~" is the home directory, as in the experiment, even in --out=~/x, where no
+// shell replaces it. A name that no file can have is refused before anything is written.
 void settle_paths(CLI::App& app) {
     constexpr std::string_view k_kinds[] = {"FILE", "FILE.json", "FILE.csv", "RUN_DIR", "DIR", "DATASET", "FOLDER", "ROWS"};
     for (auto* command : app.get_subcommands([](CLI::App*) { return true; })) settle_paths(*command);
@@ -205,7 +205,7 @@ int run_cli(int argc, char** argv, Program const& program) {
     } catch (ConfigError const& error) {
         return report(error, 2, "");
     } catch (DataError const& error) {
-        return report(error, 2, "");  // files that are missing or damaged, or that hold something else
+        return report(error, 2, "");  // files that are missing, damaged or of another kind
     } catch (std::exception const& error) {
         return report(error, is_resumable(error) ? k_exit_resumable : k_exit_failed, "hopscotch: ");
     }

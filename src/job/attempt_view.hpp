@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people see of an attempt: how far the job is, and what live_view.hpp makes of that.
+// The view of an attempt for people: the progress of the job, and its display by live_view.hpp.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -48,7 +48,8 @@ private:
     Options options_;
     std::unique_ptr<LiveView> live_;  // from begin() on
     double next_view_s_ = 0;
-    // FLOPs: of laps that have ended in this attempt; what began with units of earlier jobs, less the trainers' count then.
+    // FLOPs: of laps that have ended in this attempt; of units of earlier jobs in laps that go on, less the trainers' count
+    // then.
     double flops_of_laps_ = 0, flops_before_ = 0;
 };
 

@@ -30,7 +30,8 @@ Json model_document(PreparedRun const& prepared, Assignment const& assignment) {
     if (!prepared.inputs.manifest.feature_offset.empty()) out["feature_offset"] = prepared.inputs.manifest.feature_offset;
     if (!prepared.inputs.manifest.target_mean.empty()) out["target_mean"] = prepared.inputs.manifest.target_mean;
     if (!prepared.inputs.manifest.target_stddev.empty()) out["target_stddev"] = prepared.inputs.manifest.target_stddev;
-    // What the features are called, so that predict can tell another table apart; and how new rows become features.
+    // The names of the features, so that predict can recognise a different table, and the way in which new rows become
+    // features.
     auto import = prepared.inputs.manifest.provenance;
     if (auto const* names = import.find("features")) out["column_features"] = *names;
     if (import.is_object()) std::erase_if(import.object(), [](auto const& member) { return member.key == "features"; });

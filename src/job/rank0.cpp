@@ -43,7 +43,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr int k_most_damages = 3;  // a host whose memory fails does so again
+constexpr int k_most_damages = 3;  // a host with faulty memory damages states again
 
 ByteCounts counts_of(std::vector<std::uint64_t> const& bytes) {
     return {static_cast<std::int64_t>(bytes.at(0)), static_cast<std::int64_t>(bytes.at(1)),
@@ -265,8 +265,7 @@ std::optional<Setback> Rank0::pause(Attempt& job) {
         signal_caught(), prepared_.inputs.experiment.run.grace_s));
 }
 
-// Everything else has been written. Beyond 30 s, other ranks would not wait in MPI_Finalize: so it comes before the
-// farewell.
+// Everything else has been written. Other ranks wait at most 30 s in MPI_Finalize, so this comes before the farewell.
 void Rank0::tell_people(Summary const& summary) {
     auto const page = std::filesystem::path(prepared_.inputs.experiment.run.dir) / "report.html";
     if (pages_->finish(name_of(summary.status))) fmt::print("report: {}\n", page.string());

@@ -19,7 +19,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr double k_first_page_s = 5;  // whoever has started a run wants to see something
+constexpr double k_first_page_s = 5;  // the user who has started a run wants to see something
 constexpr double k_share = 0.01;      // of a core
 
 double cpu_s_of_thread() {

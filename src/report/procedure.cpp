@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the search procedure did: the Pareto front, rungs and brackets, the family tree of a population.
+// The work of the search procedure: the Pareto front, rungs and brackets, the family tree of a population.
 #include <fmt/format.h>
 
 #include <algorithm>

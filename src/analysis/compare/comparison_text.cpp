@@ -203,7 +203,7 @@ std::string footnotes(RunComparison const& comparison) {
 
 Json number_or_null(std::optional<double> const& value) { return value ? Json(*value) : Json(); }
 
-// Bytes and counts are written as what they are.
+// Bytes and counts are written as they are.
 Json value_json(MeasureRow const& row, std::size_t run) {
     bool const whole = row.quantity == Quantity::bytes || row.quantity == Quantity::count;
     auto const& value = row.values[run];

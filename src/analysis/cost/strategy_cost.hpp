@@ -9,7 +9,7 @@
 
 namespace hopscotch {
 
-// One model, wherever it is trained. A step on x rows takes fixed_s + x row_s: half the batch takes more than half the time.
+// One model, trained on any rank. A step on x rows takes fixed_s + x row_s: half the batch takes more than half the time.
 struct ModelWork {
     std::int64_t epochs = 1;
     std::int64_t rows = 0;  // of an epoch
@@ -51,8 +51,8 @@ Estimate estimate_sequential(Workload const& work);
 // model in training and one on its way, 2(W+O) + W. hops_per_lap: p where all come home after a lap.
 Estimate estimate_mop(Workload const& work, Cluster const& cluster, double hops_per_lap);
 
-// Each model on one trainer, longest first; its weights come back (M W). replicated: every trainer first gets the (p-1)/p of
-// the data that it has not, all at the same time. remote: it reads them in every epoch, which hides behind the computation.
+// Each model on one trainer, longest first; its weights come back (M W). replicated: every trainer first gets the missing
+// (p-1)/p of the data, all at the same time. remote: it reads them in every epoch, which hides behind the computation.
 Estimate estimate_task_parallel(Workload const& work, Cluster const& cluster, TaskData data);
 
 // One model after another on all trainers, which validate it together (a K-th each). split: all together take the batch b,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text for a window: long lines go on in the next one.
+// Text for a window: long lines continue in the next line.
 #pragma once
 #include <cstddef>
 #include <string>

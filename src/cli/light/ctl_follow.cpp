@@ -64,7 +64,7 @@ int follow_status(fs::path const& run_dir) {
     while (status_of(run_dir).empty() && g_interrupted == 0) {
         auto const view = read_run_view(run_dir);
         auto const now = monotonic_s();
-        // At first the clocks of two hosts are compared, later only this one is asked.
+        // At first the clocks of two hosts are compared; later only this host's clock counts.
         if (view && written_s == 0) seen_s = now - std::max(0.0, unix_s() - view->unix_s);
         if (view && written_s != 0 && view->unix_s != written_s) seen_s = now;
         if (view) written_s = view->unix_s;

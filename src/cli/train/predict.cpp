@@ -55,7 +55,7 @@ struct PredictOptions {
 
 double offset_at(std::vector<double> const& offsets, std::size_t i) { return offsets.empty() ? 0 : offsets[i]; }
 
-// Features and targets as the model knows them, and not as another import has stored them.
+// Features and targets in the form of the model, not in the form of another import.
 void move_features(Manifest const& trained, Manifest const& data, Shard& rows) {
     if (data.feature_offset == trained.feature_offset) return;
     auto const width = static_cast<std::size_t>(data.row_size());

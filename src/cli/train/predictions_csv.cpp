@@ -21,7 +21,7 @@ constexpr std::int64_t k_most_probabilities = 1000;  // columns; beyond, only th
 
 }  // namespace
 
-// As many digits as float32 has of a standardised target: 150, and not 150.000004.
+// As many digits as float32 has for a standardised target: 150, and not 150.000004.
 std::string PredictionsCsv::number_text(double value, std::size_t i) const {
     if (trained_.target_stddev.empty()) return fmt::format("{:.9g}", value);
     constexpr double k_known = 1e-6;  // of the deviation, for targets up to 8 deviations from the mean

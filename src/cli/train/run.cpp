@@ -54,7 +54,7 @@ struct Start {
     double deadline_s = 0;
 };
 
-// Bad input on rank 0: sends the trainers home, which wait for a Welcome.
+// Bad input on rank 0: ends the trainers, which wait for a Welcome.
 int dismiss(World& world, int exit_code) {
     announce(world, false);
     Courier courier(world, {});
@@ -84,7 +84,7 @@ PreparedRun prepare_for_mpi(RunOptions const& options, int processes) {
     return prepare_run(options, trainers_of, chosen_groups);
 }
 
-// --resume of a run that has finished: does what its job had left to do when it was killed.
+// --resume of a run that has finished: does the rest of the work that its killed job had left.
 bool told_finished(PreparedRun const& prepared) {
     auto const& dir = prepared.inputs.experiment.run.dir;
     if (!prepared.inputs.earlier || prepared.inputs.earlier->extends) return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arithmetic of batch norm, then an addition and a clip, forward and backward: the body of the kernels in
-// norm_kernels.cu, and of their test on a CPU. Every operation is rounded as written, so both give the same bits. Forward: y
-// = clip((x - mean) / sqrt(variance + 1e-5) * weight + bias + added).
+// norm_forward.cu and norm_backward.cu, and of their test on a CPU. Every operation is rounded as written, so both give the
+// same bits. Forward: y = clip((x - mean) / sqrt(variance + 1e-5) * weight + bias + added).
 #pragma once
 #include <cmath>
 #include <cstdint>

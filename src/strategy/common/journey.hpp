@@ -31,7 +31,7 @@ struct Journey {
     Bytes parts = {};
 };
 
-// On both ends of a hop; now_s: of the process there. The age grows with each holder by the time that the holder had it.
+// On both ends of a hop; now_s: of the process there. Each holder adds the time for which it held the journey.
 inline void depart(Journey& journey, double now_s) { journey.saved_age_s = journey.saved_s ? now_s - *journey.saved_s : -1; }
 inline void arrive(Journey& journey, double now_s) {
     journey.saved_s.reset();

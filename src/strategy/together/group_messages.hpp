@@ -20,8 +20,8 @@ void fields(A& a, MemberPlace& m) {
     a(m.units, m.batches, m.rows, m.loss_sum, m.own, m.failed);
 }
 
-// From the first member, when all look at the clock together: whether to save the lap so far, whether to leave it then, and
-// the number of steps until the next look.
+// From the first member, when all look at the clock together: whether to save the lap so far, whether to leave the lap
+// afterwards, and the number of steps until the next look.
 struct Look {
     bool save = false, leave = false;
     std::int64_t steps = 1;

@@ -222,7 +222,7 @@ void StateStore::write(std::shared_ptr<Entry> const& entry, std::unique_lock<std
     changed_.notify_all();
 }
 
-// From away or coming to here. Throws DataError, and it is away.
+// From the disk, or on its way here. Throws DataError, and then the state is on the disk.
 void StateStore::read(std::shared_ptr<Entry> const& entry, std::unique_lock<std::mutex>& lock) {
     bool const counted = entry->place == Place::coming;
     lock.unlock();

@@ -159,7 +159,7 @@ void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activ
     journey.shard = {};
 }
 
-// States that wait are looked at too: they need no model.
+// States that wait can be checked too: they need no model.
 std::shared_ptr<StateLayout const> const& TrialRunner::shared_layout(Lap const& lap) {
     auto const& mine = trial(lap);
     if (!mine.layout) model(lap);

@@ -59,7 +59,8 @@ public:
     // taken its own state from there. A state that was uploaded before, and has not trained, is no longer in the slot.
     void announce(std::shared_ptr<PassingState> const& state);
     void upload(std::shared_ptr<PassingState> const& state);
-    // This state trains now, or is used otherwise. Waits for its check; false: it is damaged. Rethrows what hash() threw.
+    // This state trains now, or is used otherwise. Waits for its check; false: it is damaged. Rethrows the exceptions of
+    // hash().
     bool admit(std::shared_ptr<PassingState> const& state);
     // Host memory of the state is about to go elsewhere without a unit. Waits until nothing reads it.
     void withdraw(std::shared_ptr<PassingState> const& state);
@@ -69,7 +70,7 @@ public:
     void depart(std::shared_ptr<PassingState> state, Leave leave);
 
     bool busy() const;  // a state departs
-    // Waits until no state departs. Rethrows what a leave function threw, once; so do admit and depart.
+    // Waits until no state departs. Rethrows the exception of a leave function, once; so do admit and depart.
     void settle();
 
 private:

@@ -38,7 +38,7 @@ public:
         if (message.kind != MessageKind::turn) return;
         auto turn = decode<Turn>(message.body);
         auto const found = trials_.find(turn.lap.id.trial);
-        if (found == trials_.end()) return;  // it has ended since
+        if (found == trials_.end()) return;  // the trial has ended since
         switch (turn.what) {
             case Turn::What::waits: waits(found->second, std::move(turn.lap)); break;
             case Turn::What::ended: ended(found->second, turn); break;
@@ -47,7 +47,7 @@ public:
         match();
     }
 
-    // Those for whom a trainer waited may be late.
+    // The trials for which a trainer waited may be late.
     void tick() override {
         if (table_->ask_the_patient()) match();
     }
