@@ -127,7 +127,7 @@ std::optional<std::string_view> command_word(int argc, char** argv) {
 
 bool has(int argc, char** argv, std::string_view option) { return std::find(argv, argv + argc, option) != argv + argc; }
 
-// True if only the other program can do what the command line asks for.
+// True if the command line asks for something that only the other program can do.
 bool belongs_to_other_program(int argc, char** argv, Program const& program) {
     auto const word = command_word(argc, argv);
     if (!word) return !program.version && has(argc, argv, "--version");

@@ -32,7 +32,7 @@ public:
 
     void append(std::string_view bytes);
     void sync();                            // everything appended so far survives a power cut
-    void do_not_sync() { dirty_ = false; }  // what was appended so far need not survive one
+    void do_not_sync() { dirty_ = false; }  // the lines appended so far need not survive a power cut
     FileIdentity identity() const;
     bool sync_is_due() const;  // something is new, and the last sync was k_sync_every_s ago or earlier
     void sync_if_due() {

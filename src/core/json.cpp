@@ -16,7 +16,7 @@
 namespace hopscotch {
 namespace {
 
-// An input iterator that counts lines and columns: nlohmann's SAX interface itself tells no positions.
+// An input iterator that counts lines and columns: nlohmann's SAX interface gives no positions.
 class CountingIterator {
 public:
     using iterator_category = std::input_iterator_tag;

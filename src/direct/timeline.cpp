@@ -37,7 +37,7 @@ TrialId Timeline::add(Assignment assignment, std::shared_ptr<TrialConfig const> 
     TrialView view;
     view.id = trial;
     view.unit_cost = options_.unit_cost(*config);
-    // With the trials of lower ids: those of higher ids may not be known yet. A few of them say little.
+    // With the trials of lower ids: those of higher ids may not be known yet. A few of them are not enough.
     bool const comparable = trial.value >= options_.shards;
     view.route = routes_.of(trial, view.unit_cost, comparable ? costs_ / trial.value : 0);
     costs_ += view.unit_cost;

@@ -27,7 +27,7 @@ struct SamplerTraits {
     bool is_list() const { return configurations == Configurations::whole_grid || configurations == Configurations::named; }
 };
 
-// Whether a run may get more trials: what the search decided about the first ones must not depend on their number.
+// Whether a run may get more trials: the decisions about the first ones must not depend on their number.
 enum class MoreTrials {
     never,
     if_undisturbed,  // results lead to later trials: no orders, and no lap that only the clock of decisions releases

@@ -66,9 +66,9 @@ struct RunConfig {
         0;  // bytes of waiting states that a trainer keeps in memory; 0: its part of a third of the host's free memory
     std::string spill;  // a directory for the other states; empty: in dir
     KeepBest keep_best = KeepBest::run;
-    double report_every_s = 60;  // report.html is renewed so often, or more rarely if that took over 1 % of a core; 0: only
-                                 // at the end of each job
-    bool tensorboard = true;     // event files in tb/, one a trial
+    double report_every_s = 60;       // report.html is renewed this often, or less if that took over 1 % of a core; 0: only
+                                      // at the end of each job
+    bool tensorboard = true;          // event files in tb/, one a trial
     std::vector<std::string> on_end;  // the command that rank 0 starts when the run has ended; empty: none
     double on_end_s = 60;             // then it is killed
     InjectConfig inject;              // array of texts

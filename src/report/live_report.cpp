@@ -99,7 +99,7 @@ void LiveReport::work(double every_s) {
     }
 }
 
-// A page or view that fails is not the last one, so the first failure of each says enough.
+// A page or view that fails is not the last one, so reporting the first failure of each is enough.
 void LiveReport::warn(std::string const& what) {
     if (told_.insert(what.substr(0, what.find(':'))).second) log_warning(what);
 }

@@ -40,7 +40,7 @@ std::optional<FrontPoints> front_of(Json const& summary) {
     return out;
 }
 
-// The epoch with the best search.metric, whatever metric the report compares by.
+// The epoch with the best search.metric, even if the report compares by another metric.
 LapPoint const* best_of_search(RunResults const& data, TrialResults const& trial) {
     auto const& search = data.run.experiment.search;
     auto const value = [&](LapPoint const& point) { return metric_value(point.metrics, search.metric); };
@@ -51,7 +51,7 @@ LapPoint const* best_of_search(RunResults const& data, TrialResults const& trial
     return best;
 }
 
-// Values of the other trials, as far as the journal tells them: metrics, seconds and bytes.
+// Values of the other trials, as far as the journal has them: metrics, seconds and bytes.
 std::optional<double> measure_of(RunResults const& data, TrialResults const& trial, std::string const& name) {
     if (name == "train_s") return trial.train_s;
     if (name == "state_mb") return static_cast<double>(trial.state_bytes) / 1e6;

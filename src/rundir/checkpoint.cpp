@@ -120,7 +120,7 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
     preamble.state_hash = xxh3(state);
     std::array const parts{std::as_bytes(std::span(&preamble, 1)), bytes_of(header), state, ByteView(checkpoint.parts)};
     refuse_link(path.parent_path());
-    // Two trainers may save one place: the first writes in the background after it has sent the state to the second.
+    // Two trainers may save one place: one may still write it in the background when the other already has the state.
     write_atomically(path, parts, Writers::many);
 }
 

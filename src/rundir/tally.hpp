@@ -81,7 +81,7 @@ public:
     }  // no job worked on the run
     double busy_s() const;       // training and validation, summed over trainers
     double utilisation() const;  // busy_s / (trainers x makespan)
-    // Of the machine, whoever owned the shards: max(the longest trial on the fastest trainer, all work over all speed).
+    // Of the machine, for any owners of the shards: max(the longest trial on the fastest trainer, all work over all speed).
     // Units of a lap that trainers train at the same time count once in their trial.
     double lower_bound_s() const;
     std::int64_t units() const { return units_; }

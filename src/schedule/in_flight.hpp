@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many trials of a search that decides nothing are in training at once. PURE. More of them keep trainers busier where
+// The number of trials in training at once, for a search that decides nothing. PURE. More of them keep trainers busier where
 // costs differ; each takes memory for its state and room for its checkpoints. No bit depends on the number.
 #pragma once
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatched policies: which trial a free trainer takes, decided at the moment when a trainer or a trial gets free. PURE.
-// The simulated cluster and rank 0 (strategy/mop) ask the same code. Two trainers, trials 7 and 8, lrtf:
+// Dispatched policies: the trial that a free trainer takes, decided when a trainer or a trial becomes free. PURE. The
+// simulated cluster and rank 0 (strategy/mop) ask the same code. Two trainers, trials 7 and 8, lrtf:
 //   add(7) add(8)        take(): 7 -> trainer 0, 8 -> trainer 1
 //   unit_ended(8)        take(): nothing, 8 has visited trainer 1 and trainer 0 is busy
 //   unit_ended(7)        take(): 8 -> trainer 0, 7 -> trainer 1

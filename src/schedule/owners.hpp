@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners of shards: which trainer trains a trial's unit on a shard. PURE. The visit order does not depend on the owners, so
-// no bit does. Four shards on three trainers of equal speed are a line with two cuts:
+// Owners of shards: the trainer that trains a trial's unit on a shard. PURE. The visit order does not depend on the owners,
+// so no bit does. Four shards on three trainers of equal speed are a line with two cuts:
 //   shards     |   0   |   1   |   2   |   3   |
 //   trainers   |    0     |    1     |    2    |     trainers 0 and 1 hold shard 1, 1 and 2 hold shard 2
 #pragma once

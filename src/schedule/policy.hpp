@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// strategy.policy: which trainer trains which trial next. PURE. Trainers, rank 0, the simulation, hop counts and the lower
-// bound all ask the policy. Two kinds:
+// strategy.policy: the next trial of each trainer. PURE. Trainers, rank 0, the simulation, hop counts and the lower bound
+// all ask the policy. Two kinds:
 //   planned     the shard of a step is a function of the experiment. Trainers look it up; rank 0 takes no part in a hop.
 //   dispatched  a free trainer takes a trial that waits (matchmaker.hpp). Rank 0 decides, so the visit order depends on
 //               timing: the journal has it, and replays and resumed jobs follow the journal.

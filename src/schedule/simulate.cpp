@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t k_most_followed_units = 100'000;
 
-// Trials that run to their last epoch whatever happens, the longest admitted first.
+// Trials that always run to their last epoch, the longest admitted first.
 class Simulator {
 public:
     Simulator(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners,

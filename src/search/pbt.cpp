@@ -100,7 +100,7 @@ private:
         return out;
     }
 
-    // What the space forbids or the reader refuses is explored again; the donor's own values are always good.
+    // A forbidden or refused configuration is explored again; the donor's own values are always good.
     Assignment allowed(Assignment const& from, Rng& rng) const {
         for (int i = 0; i < k_explorations; ++i) {
             auto next = explored(space_, from, config_, [&] { return rng.uniform(); });

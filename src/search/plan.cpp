@@ -201,7 +201,7 @@ void count_population(PlanInput const& input, SearchPlan& plan) {
 }
 
 SearchPlan plan_of(Experiment const& experiment, SearchContext const& context) {
-    auto patient = experiment;  // what the search will cost if no result ends it
+    auto patient = experiment;  // the cost of the search if no result ends it
     patient.search.budget.target.reset();
     patient.search.budget.patience.reset();
     auto const search = make_search(patient, context);

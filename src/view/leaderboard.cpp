@@ -59,7 +59,7 @@ std::string row(std::size_t rank, TrialSummary const& trial, Summary const& summ
     return second.empty() ? out : out + fmt::format(" {:>9}", metric_text(metric_value(best, second)));
 }
 
-// R2 is 0 for the mean of the targets, whatever the row.
+// R2 is 0 for the mean of the targets, for any row.
 std::string worse_than_the_mean(std::vector<TrialSummary const*> const& trials) {
     auto const count =
         std::ranges::count_if(trials, [](auto const* trial) { return metric_value(*trial->tally.best, k_val_r2) < 0; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far the second of a search is behind the first, beside the noise of the comparison. PURE.
+// The distance of the second of a search from the first, beside the noise of the comparison. PURE.
 #pragma once
 #include <cstddef>
 #include <optional>

@@ -37,7 +37,7 @@ std::optional<std::filesystem::path> file_of(RecordedRun const& run, LapId const
             if (about.run_id == run.facts.run_id && about.record.trial == lap.trial && about.place == end &&
                 about.state_hash == record->state.end_hash)
                 return entry.path();
-        } catch (DataError const&) {  // torn, damaged, or deleted meanwhile: an earlier one may be readable
+        } catch (DataError const&) {  // torn, damaged, or deleted meanwhile: another one may be readable
         }
     }
     return {};

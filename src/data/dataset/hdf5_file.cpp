@@ -168,7 +168,7 @@ Hdf5Layout Hdf5File::layout(std::string const& name) const {
 }
 
 void Hdf5File::check_stored(std::string const& name) const {
-    constexpr double most_packed = 1100;  // deflate's best is 1032 to 1; a reader takes memory for what a file says it holds
+    constexpr double most_packed = 1100;  // deflate's best is 1032 to 1; a reader takes memory for the size in the file
     Hdf5Lock const lock;
     auto const dataset = open_dataset(path_, file_, name);
     Hdf5Id const properties(H5Dget_create_plist(dataset.handle()));

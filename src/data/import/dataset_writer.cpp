@@ -209,7 +209,7 @@ void DatasetWriter::decide_about_classes() {
     }
 }
 
-// Then the accuracy says little.
+// Then the accuracy has little meaning.
 void DatasetWriter::decide_about_the_largest_class() {
     constexpr double k_nearly_all = 0.9;
     auto const& counts = manifest_.train_counts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a foreign source in the features of a dataset that was imported before, without an import: what predict reads.
+// Rows of a foreign source in the features of a dataset that was imported before, without an import: the input of predict.
 // Streams, in the order of the source; labels are neither needed nor read.
 #pragma once
 #include <cstdint>

@@ -23,7 +23,7 @@ class ReadableSources {
 public:
     // encoding: of the texts (not of Parquet), as iconv names it, or latin-1; empty: the bytes as they are. Throws DataError
     // for a source that cannot be read, ConfigError for an unknown encoding. poll (may be empty): called now and then while
-    // sources are copied; what it throws ends the copying.
+    // sources are copied; its exception ends the copying.
     ReadableSources(std::vector<std::filesystem::path> sources, std::string const& encoding,
                     std::function<void()> const& poll = {});
 

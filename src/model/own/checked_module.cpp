@@ -225,7 +225,7 @@ void seed_torch(at::Device device, std::uint64_t key) {
 std::string reason_of(std::exception const& error) {
     auto const* torchs = dynamic_cast<c10::Error const*>(&error);
     std::string text = torchs != nullptr ? torchs->what_without_backtrace() : error.what();
-    // The interpreter tells the trace of the script first: "...\nRuntimeError: why\n".
+    // The interpreter's text has the trace of the script first: "...\nRuntimeError: why\n".
     if (auto const at = text.rfind("Error: "); at != text.npos) text.erase(0, at + 7);
     auto const line = text.substr(0, text.find('\n'));
     return line.empty() ? "it does not say why" : line;

@@ -28,8 +28,8 @@ struct StepMemory;
 // The frozen parameters, which are not in the state, in the network's order; undefined: not frozen.
 using FrozenParameters = std::vector<at::Tensor>;
 
-// What a step is, for the log and for graphs. structure: everything but the numbers that lie in memory of the device; trials
-// with the same text share captured graphs.
+// The identity of a step, for the log and for graphs. structure: everything but the numbers that lie in memory of the
+// device; trials with the same text share captured graphs.
 struct StepIdentity {
     std::string name;  // of the model
     std::string structure;

@@ -53,7 +53,7 @@ public:
     // helper: null: hashes are computed at once, by the calling thread. slots: null: states train in their host memory.
     // States below worth_bytes are hashed at once too: to wake a thread takes longer.
     UnitPipeline(Helper* helper, TransferSlots* slots, std::size_t worth_bytes = std::size_t{1} << 20);
-    ~UnitPipeline();  // waits for what is under way
+    ~UnitPipeline();  // waits for the work under way
 
     // This state trains soon. announce: its check begins. upload: its way into the slot, as soon as the unit under way has
     // taken its own state from there. A state that was uploaded before, and has not trained, is no longer in the slot.
@@ -90,7 +90,7 @@ private:
     TransferSlots* slots_;
     std::size_t worth_bytes_;
     std::shared_ptr<PassingState> uploaded_;  // in the slot, or on its way there
-    mutable std::mutex mutex_;                // of what follows, and of checks
+    mutable std::mutex mutex_;                // of the members below, and of checks
     bool departing_ = false;
     int given_ = 0;               // tasks that the helper has not done yet
     std::exception_ptr failure_;  // of a leave function

@@ -16,7 +16,7 @@ struct CsvNewRowsOptions {
     // Of cells and of whole columns: error or mean. None: cells as at the import (drop: error), columns error.
     std::optional<MissingValues> missing;
     bool unseen_as_none = false;      // a category that the training data did not have is none, else an error
-    std::function<void()> poll;       // may be empty; called now and then while rows are opened; what it throws ends that
+    std::function<void()> poll;       // may be empty; called now and then while rows are opened; its exception ends that
     std::optional<char> delimiter{};  // none: as at the import
 };
 

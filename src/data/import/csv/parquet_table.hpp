@@ -32,7 +32,7 @@ struct ParquetWishes {
     std::vector<std::string> targets;  // columns whose true and false are 1 and 0, by name or index
     std::string python;                // empty: HOPSCOTCH_PYTHON, or python3 of PATH
     double silent_s = 300;             // Python is killed if it writes nothing for that time
-    std::function<void()> poll;        // called now and then; what it throws ends the program
+    std::function<void()> poll;        // called now and then; its exception ends the program
 };
 
 // Local. Makes the file `out` in a folder without others. Python has some batches of rows in memory. Throws DataError that
