@@ -28,7 +28,7 @@ namespace {
 
 struct BenchCommOptions {
     double megabytes = 100;
-    double period_s = 1;         // one hop every so often
+    double period_s = 1;         // one hop per period
     double seconds = 5;          // of each phase
     int repeats = 5;             // interleaved pairs of phases with and without hops
     std::string device = "cpu";  // as run.device: where a state begins and ends its hop

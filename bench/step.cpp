@@ -45,7 +45,7 @@ struct StepRates {
     Workspace::Graphs graphs;
 };
 
-// The model of a case, and what it trains on.
+// The model of a case, and its data.
 class StepBench {
 public:
     StepBench(StepCase const& step, std::string const& device)
@@ -146,7 +146,7 @@ void print_rates(StepCase const& step, std::string const& device, StepRates rate
         "\"graphs\": {}, \"refused\": {}}}\n",
         first_members(step, device), step.precision, step.batch, step.optimizer, typical, least, most, ms_per_step,
         1e3 * rates.device_s, rates.feed_s * typical, rates.graphs.kept, Json(rates.graphs.refused).dump());
-    std::fflush(stdout);  // who waits for this case sees its result now
+    std::fflush(stdout);  // a reader of the output sees this case's result now
 }
 
 int bench_step_command(BenchStepOptions const& options) {

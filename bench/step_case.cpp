@@ -30,7 +30,7 @@ StepCase read_case(Json const& json, std::string const& path, Problems& problems
     reader.read("fast", out.fast);
     reader.read("nchw", out.nchw);
     reader.read("graphs", out.graphs);
-    reader.take("bars");  // what the result is compared with: not the bench's business
+    reader.take("bars");  // the values to compare the result with: not used here
     reader.finish();
     return out;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One shape of `hopscotch bench step`: the model, its data and how it trains. A file of cases is a JSON array of objects
-// whose keys are named like the options; scripts/bench_step_pytorch.py reads the same file.
+// One case of `hopscotch bench step`: the model, its data and its training. A file of cases is a JSON array of objects whose
+// keys are named like the options; scripts/bench_step_pytorch.py reads the same file.
 #pragma once
 #include <cstdint>
 #include <filesystem>

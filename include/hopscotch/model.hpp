@@ -60,9 +60,9 @@ struct ModelRequest {
     ModelArguments& arguments;
 };
 
-// Where the random numbers of forward() come from. given: from `noise`, and so a process may run many trainers.
-// torch: from torch's own generator too (torch::nn::Dropout does that). It is reseeded before every pass, but it belongs to
-// the process, so that such a model needs a process of its own for every trainer (mpirun).
+// The source of the random numbers of forward(). given: from `noise`, and so a process may run many trainers. torch: from
+// torch's own generator too (torch::nn::Dropout does that). It is reseeded before every pass, but it belongs to the process,
+// so that such a model needs a process of its own for every trainer (mpirun).
 enum class Randomness { given, torch };
 
 // A torch::nn::Module. Its parameters (float32) and buffers (float32 or int64) are its whole state, under the names they are
@@ -89,7 +89,7 @@ inline torch::Tensor dropout(torch::Tensor const& x, double p, torch::Generator 
 
 // A metric of your own, beside the built-in ones: sums over the rows of each validation batch, which Hopscotch adds up over
 // batches and shards in their order, and a value of all rows. Both functions must depend on their arguments alone. An
-// exception, or a value that is no finite number, ends this trial, and no other trial.
+// exception, or a value that is not a finite number, ends this trial only.
 enum class Better { larger, smaller };
 struct OwnMetric {
     std::string name;  // val_ and then small letters, digits and _; search.metric may name it
@@ -102,7 +102,7 @@ struct OwnMetric {
     double (*value)(std::span<double const> sums, std::int64_t rows) = nullptr;
 };
 
-// Hopscotch reads this first. The first two fields never move, so that any two versions can tell that they do not fit.
+// Hopscotch reads this first. The first two fields never move, so that any two versions can detect a mismatch.
 struct Plugin {
     using Make = std::shared_ptr<OwnModel> (*)(ModelRequest const&);
 

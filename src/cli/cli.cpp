@@ -127,7 +127,7 @@ std::optional<std::string_view> command_word(int argc, char** argv) {
 
 bool has(int argc, char** argv, std::string_view option) { return std::find(argv, argv + argc, option) != argv + argc; }
 
-// True if only the other program can do what the command line asks for.
+// True if the command line asks for something that only the other program can do.
 bool belongs_to_other_program(int argc, char** argv, Program const& program) {
     auto const word = command_word(argc, argv);
     if (!word) return !program.version && has(argc, argv, "--version");
@@ -156,8 +156,8 @@ Work add_commands(CLI::App& app, Program const& program) {
     return add_sub_commands(app, rows);
 }
 
-// What names a file or a directory: "~" is the home directory, as in the experiment, although no shell has seen it in
-// --out=~/x; and a name that no file can have is refused before anything is written.
+// Arguments that name a file or a directory: "~" is the home directory, as in the experiment, even in --out=~/x, where no
+// shell replaces it. A name that no file can have is refused before anything is written.
 void settle_paths(CLI::App& app) {
     constexpr std::string_view k_kinds[] = {"FILE", "FILE.json", "FILE.csv", "RUN_DIR", "DIR", "DATASET", "FOLDER", "ROWS"};
     for (auto* command : app.get_subcommands([](CLI::App*) { return true; })) settle_paths(*command);
@@ -205,7 +205,7 @@ int run_cli(int argc, char** argv, Program const& program) {
     } catch (ConfigError const& error) {
         return report(error, 2, "");
     } catch (DataError const& error) {
-        return report(error, 2, "");  // files that are missing or damaged, or that hold something else
+        return report(error, 2, "");  // files that are missing, damaged or of another kind
     } catch (std::exception const& error) {
         return report(error, is_resumable(error) ? k_exit_resumable : k_exit_failed, "hopscotch: ");
     }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr rlim_t k_least_address_bytes = 512 << 20;  // LibTorch and MPI take 470 MB of addresses before main()
 
-// Below that, the loader or an initialiser of LibTorch ends the process in words of its own.
+// Below that, the loader or an initialiser of LibTorch ends the process with its own message.
 void require_addresses() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= k_least_address_bytes) return;

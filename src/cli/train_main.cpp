@@ -10,7 +10,7 @@
 #include "job/build_info.hpp"
 #include "model/gpu/device.hpp"
 
-extern "C" void __gcov_dump() __attribute__((weak));  // exists in a build that measures coverage
+extern "C" void __gcov_dump() __attribute__((weak));  // only in a build that measures coverage
 
 namespace {
 

@@ -27,8 +27,8 @@ struct Activity {
     std::atomic<std::int32_t> trial = -1, epoch = 0, shard = -1;
     std::atomic<Phase> phase = Phase::compute;
     std::atomic<bool> leave = false;  // rank 0 has sent Shutdown, or the courier has failed
-    // Rank 0 has sent Pause: no further than the next batch. The trainer's loop also sets it, when it takes that message;
-    // each attempt begins with false.
+    // Rank 0 has sent Pause: the trainer stops at the next batch. The trainer's loop also sets this when it takes the
+    // message; each attempt begins with false.
     std::atomic<bool> pause = false;
     std::atomic<std::size_t> lost = 0;  // the number of ranks that rank 0 has reported as lost
 };

@@ -17,7 +17,7 @@ namespace {
 constexpr int k_announcement_tag = 31001;
 constexpr std::array k_dedicated{std::byte{0}}, k_shared{std::byte{1}}, k_preparing{std::byte{2}};
 
-// A byte is on its way at once in any MPI. A process that is gone takes none, and its silence will tell.
+// Any MPI sends one byte at once. A process that is gone does not receive the byte; its silence will show the loss.
 void finish(World& world, Request request) {
     for (int looks = 0; looks < 1000 && !world.done(request); ++looks)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));

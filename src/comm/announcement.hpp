@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rank 0 tells the other processes before any rank has a courier: that it still prepares, then how the job is made up.
+// The messages of rank 0 before any rank has a courier: first that it still prepares, then how the job is made up.
 //   rank 0 -> 1, 2   preparing            every few tenths of a second, as long as rank 0 reads and checks its inputs
 //   rank 0 -> 1, 2   dedicated or shared  the announcement; couriers follow
 #pragma once

@@ -18,11 +18,12 @@ constexpr std::size_t k_page = 4096;
 constexpr std::size_t k_huge_page = std::size_t{2} << 20;
 constexpr std::size_t k_shared_from = std::size_t{64} << 10;  // smaller ones are copied sooner than mapped
 constexpr int k_most_surplus = 4;                             // states on their way come in bursts
-// Shared blocks that wait for the next state: more are given back to the system if they are more than so many and so large.
+// Shared blocks that wait for the next state: beyond both limits, blocks go back to the system.
 constexpr std::size_t k_most_idle = 4, k_most_idle_bytes = std::size_t{256} << 20;
-constexpr std::uint64_t k_idle_returns = 1000;  // a block that nobody wanted while so many others came back is not needed
-// Mappings of what others own: a process may have 65530. By bytes, as what a GPU has page-locked stays in memory even when
-// its owner gives it back to the system; in a ring of hops a trainer sees what all others of its host hold.
+constexpr std::uint64_t k_idle_returns = 1000;  // a block that stayed unused while this many others came back is not needed
+// Limits of mappings of other pools' blocks: a process may have 65530. Limited by bytes too: page-locked blocks stay in
+// memory even if their owner returns them to the system. In a ring of hops a trainer maps the blocks of all others of its
+// host.
 constexpr std::size_t k_most_handed_over = 4096,
                       k_most_handed_over_times = 16;  // bytes: times the most that this pool has held
 
@@ -31,7 +32,7 @@ std::byte* touched_memory(std::size_t capacity) {
     bool const large = capacity >= k_huge_page;
     auto* memory = static_cast<std::byte*>(std::aligned_alloc(large ? k_huge_page : k_page, capacity));
     if (memory == nullptr) throw std::bad_alloc();
-    if (large) madvise(memory, capacity, MADV_HUGEPAGE);  // a wish: refused is fine
+    if (large) madvise(memory, capacity, MADV_HUGEPAGE);  // a hint: the system may refuse it
     std::memset(memory, 0, capacity);
     return memory;
 }
@@ -75,7 +76,7 @@ Buffer BufferPool::acquire_ready(std::size_t bytes) {
     for (auto entry = free_.begin(); entry != free_.end(); ++entry)
         if (entry->block.capacity >= bytes && entry->block.capacity <= 2 * bytes + k_page &&
             (best == free_.end() || entry->block.capacity <= best->block.capacity))
-            best = entry;  // of equal ones the last, so that those beyond need stay idle
+            best = entry;  // of equal ones the last: then surplus blocks stay idle
     if (best == free_.end()) return {};
     return buffer_of(take_idle(best), bytes);
 }
@@ -96,7 +97,7 @@ Buffer BufferPool::buffer_of(HostBlock block, std::size_t bytes) {
     return buffer;
 }
 
-// Counts what has been made: the system may have too little.
+// Counts the block only when it is made: the system may have too little memory.
 HostBlock BufferPool::new_block(std::size_t bytes) {
     auto block = made_block(bytes);
     std::lock_guard const lock(mutex_);
@@ -145,7 +146,7 @@ void BufferPool::Making::lock_pages(HostBlock& block) const {
     if (pinning.pin && pinning.pin(block.data.get(), block.capacity)) block.data.get_deleter().unpin = pinning.unpin;
 }
 
-// What is not needed goes back to the system: where more arrive than leave, and after a crowd has gone.
+// Blocks that are not needed go back to the system: if more arrive than leave, and after a burst.
 void BufferPool::take_back(HostBlock block) noexcept {
     HostBlock idle;  // freed after the lock, as `block` is: to unlock the pages of a GPU's block takes milliseconds
     std::lock_guard const lock(mutex_);

@@ -82,8 +82,8 @@ public:
     // When that pool has done so, the owner calls hand_over().
     PieceOffer offer(Buffer const& buffer) const;  // empty: this block has to be copied
     void hand_over(Buffer buffer);
-    // Empty if the block has to be copied: this process cannot map the memory, or it is on another NUMA node than the cores
-    // that will train on it.
+    // Empty if the block has to be copied: this process cannot map the memory, or the memory is not on the NUMA node of the
+    // cores that will train on it.
     Buffer adopt(PieceOffer const& offer, std::size_t bytes);
     Buffer adopt_ready(PieceOffer const& offer, std::size_t bytes);  // empty also if the memory has to be mapped first
 
@@ -98,7 +98,7 @@ private:
     HostBlock made_block(std::size_t bytes);
     void take_back(HostBlock block) noexcept;
     void discard(HostBlock const& block) noexcept;
-    // How blocks are made. Never changed: a setter puts another one in its place, and a reader keeps what it has read.
+    // How blocks are made. Immutable: a setter replaces the object, and a reader keeps the one that it has read.
     struct Making {
         Pinning pinning;
         bool shares = false;

@@ -59,7 +59,7 @@ private:
     Bytes bytes_;
 };
 
-// Throws CommError on a message that is too short, or has a truth value that is neither.
+// Throws CommError on a message that is too short, or has a truth value other than 0 and 1.
 class Decoder {
 public:
     explicit Decoder(ByteView bytes) : bytes_(bytes) {}

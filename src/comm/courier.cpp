@@ -19,7 +19,7 @@ namespace hopscotch {
 namespace {
 
 constexpr std::uint64_t k_small_bytes =
-    1 << 16;                  // of an exchange that its own thread will have finished before another wakes
+    1 << 16;                  // of an exchange that its own thread finishes before another thread could wake
 constexpr int k_spins = 200;  // looks at an exchange before the first sleep: a small message is there by then
 
 CourierOptions with_clock(CourierOptions options) {
@@ -155,7 +155,7 @@ void Courier::give_up(Rank rank, std::string const& why) {
 
 void Courier::bury(Rank rank) {
     std::lock_guard const engine(engine_);
-    if (!peers_->is_buried(rank)) post(rank, MessageKind::lost, encode(Lost{rank, ""}));  // should it wake
+    if (!peers_->is_buried(rank)) post(rank, MessageKind::lost, encode(Lost{rank, ""}));  // in case it wakes
     bury_now(rank);
 }
 
@@ -206,7 +206,7 @@ void Courier::close() {
     if (failure_) std::rethrow_exception(failure_);
 }
 
-// Rank 0 has said shutdown: it still hears this rank out, but other ranks may have left and take nothing any more.
+// After rank 0's shutdown, rank 0 still receives from this rank, but other ranks may have left and receive nothing.
 void Courier::abandon_peers() {
     alone_ = true;
     transfers_->abandon();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread of a rank that talks to the world. It moves control messages and states while the rank's own thread trains (or
 // schedules), counts bytes, and keeps the deadlines. It does no disk I/O, and no arithmetic except the additions of an
-// all-reduce. Without traffic the thread sleeps, since a rank that spins would take a core from a trainer: a local send
-// wakes it, and a world that has a bell; other worlds are looked at every 20 us to 1 ms. A thread that waits for an exchange
-// drives the exchange itself, under the engine's lock: this saves two changes of thread a message.
+// all-reduce. Without traffic the thread sleeps, since a rank that spins would take a core from a trainer. A local send
+// wakes it, and so does a world with a bell; it looks at other worlds every 20 us to 1 ms. A thread that waits for an
+// exchange drives the exchange itself, under the engine's lock: this saves two changes of thread a message.
 #pragma once
 #include <array>
 #include <atomic>

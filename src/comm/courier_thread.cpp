@@ -95,7 +95,7 @@ std::chrono::microseconds Courier::time_to_look(int quiet_rounds, bool settled) 
 // One look at everything, under the engine's lock. True if something moved.
 bool Courier::turn(double now) {
     beat(now);
-    if (pump()) return true;  // what a process said before its end counts
+    if (pump()) return true;  // messages that a process sent before its end count
     transfers_->check_deadlines(now);
     check_exchanges(now);
     check_peers(now);
@@ -191,7 +191,7 @@ void Courier::dispatch(Rank from, ByteView bytes) {
     peers_->heard_from(from);
     if (kind == MessageKind::heartbeat) peers_->take(from, decode<Heartbeat>(body));
     if (kind == MessageKind::shutdown) activity_.leave = true;
-    if (kind == MessageKind::farewell) leave_quietly();  // rank 0 says nothing any more, and takes nothing
+    if (kind == MessageKind::farewell) leave_quietly();  // rank 0 sends no more, and receives no more
     if (kind == MessageKind::goodbye && !peers_->survives_losses()) peers_->has_left(from);
     if (kind == MessageKind::pause) activity_.pause = true;
     if (kind == MessageKind::lost) return on_lost(decode<Lost>(body));

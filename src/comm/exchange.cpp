@@ -7,7 +7,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr int k_first_tag = 30100;  // behind the tags of pieces (transfers.cpp); MPI promises tags up to 32767
+constexpr int k_first_tag = 30100;  // after the tags of pieces (transfers.cpp); MPI promises tags up to 32767
 constexpr std::uint64_t k_tags = 800;
 
 }  // namespace
@@ -20,7 +20,7 @@ Exchange::Exchange(Plan plan, std::uint64_t sequence)
     }
 }
 
-// Receives first: what is expected needs no copy when it comes.
+// Posts receives first: an expected message needs no copy when it comes.
 void Exchange::begin_round(World& world) {
     auto const& round = plan_.rounds[next_round_];
     for (auto const& receive : round.receives)

@@ -33,7 +33,7 @@ void check(int code, std::source_location at = std::source_location::current()) 
     throw CommError(fmt::format("MPI: {} [{}]", text, where(at)));
 }
 
-// Of a library with ULFM, when the peer is dead: nothing comes of that call, but the communicator goes on.
+// For a library with ULFM, if the peer is dead: the call has no effect, but the communicator stays usable.
 bool says_peer_failed(int code) {
 #ifdef MPIX_ERR_PROC_FAILED
     if (code == MPI_SUCCESS) return false;
@@ -47,7 +47,7 @@ bool says_peer_failed(int code) {
 }
 
 constexpr unsigned k_vanished_s = 600, k_finished_s = 1,
-                   k_finalize_s = 30;  // until a rank that nobody waits for, or ends, does so by itself
+                   k_finalize_s = 30;  // then a rank that still waits in MPI_Finalize ends itself
 
 [[noreturn]] void sleep_and_exit(unsigned seconds, int exit_code) {
     std::fflush(nullptr);
@@ -113,8 +113,7 @@ struct MpiWorld::Impl {
     std::vector<std::size_t> free_slots;
     // Shared with copies of this world: their memory too must last until MPI_Finalize, which the first world calls.
     std::shared_ptr<std::vector<std::shared_ptr<void>>> kept = std::make_shared<std::vector<std::shared_ptr<void>>>();
-    std::set<std::size_t>
-        ruined;  // the peer died: the library calls them complete, but what they were for has not come about
+    std::set<std::size_t> ruined;  // the peer died: the library reports them as complete, but no message was exchanged
     bool someone_failed = false, someone_lost = false;
 
     // False if the peer is dead.
@@ -183,7 +182,7 @@ int MpiWorld::processes_before_on_host() const {
     return static_cast<int>(std::ranges::count_if(impl_->on_host, [&](int rank) { return rank < impl_->rank.value; }));
 }
 
-// Rank 0 is no trainer.
+// Rank 0 is not a trainer.
 int MpiWorld::number_on_host() const {
     return processes_before_on_host() - static_cast<int>(std::ranges::count(impl_->on_host, 0));
 }

@@ -54,7 +54,7 @@ private:
 };
 
 // True under mpirun, srun with PMI, or mpiexec. Looks at the environment only, so that a run without a launcher never pays
-// for MPI_Init. SLURM_* alone is no sign: a batch script has these variables too.
+// for MPI_Init. SLURM_* alone does not count: a batch script has these variables too.
 bool launched_by_mpi();
 
 // The version of the MPI library, "Open MPI 4.1.4"; may be called without MPI_Init.

@@ -28,7 +28,7 @@ public:
     // values become the sum over all ranks of share x values, on a stream of its own.
     virtual State sum(DeviceFloats values, float share) = 0;
 
-    // The order of the two streams: sums begin behind earlier computation; later computation begins behind the sums.
+    // The order of the two streams: sums begin after earlier computation; later computation begins after the sums.
     virtual void sums_after(void* compute_stream) = 0;
     virtual void after_sums(void* compute_stream) = 0;
 

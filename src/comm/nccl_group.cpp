@@ -104,7 +104,7 @@ void NcclGroup::sum(DeviceFloats values, double share, std::string what) {
     has_sums_ = true;
     if (values.size == 0) return;
     calls_->sums_after(values.stream);
-    // Launched by a thread of NCCL's: what follows on the stream must come behind that.
+    // NCCL launches the sum on a thread of its own. Later work on the stream must come after it.
     await(calls_->sum(values, static_cast<float>(share)), what_, stall());
 }
 
@@ -136,7 +136,7 @@ void NcclGroup::settle() {
 NcclGroup::~NcclGroup() {
     if (!begun_) return;
     bool const all_done = up_ && healthy_ && !has_sums_ && !marked_[0] && !marked_[1];
-    // Where an error is on its way to rank 0 it must not wait for the others, who are to hear of it.
+    // An error must reach rank 0 without a wait for the other ranks: they hear of it from rank 0.
     bool const in_error = std::uncaught_exceptions() > 0;
     auto const end = all_done && !in_error ? End::finalize : End::abort;
     auto const patience_s = in_error ? std::min(terms_.deadline_s, k_patience_in_error_s) : terms_.deadline_s;

@@ -2,7 +2,7 @@
 // A group of GPUs that add up gradients or weights through NCCL, as one member sees it: bring-up, sums, and end. None of
 // them can hang. Three ranks, one step of two buckets:
 //   all: backward, bucket 0 on the stream of sums, backward, bucket 1 on that stream
-//   all: update behind the sums, on the device. The host waits only for the sums of the step before, and checks meanwhile
+//   all: update after the sums, on the device. The host waits only for the sums of the step before, and checks meanwhile
 //   that the job goes on.
 // If a rank is lost, a kernel spins on the others: only an abort of the communicator ends the kernel.
 #pragma once
@@ -35,7 +35,7 @@ public:
     // Collective. id: from calls->make_id() of the first rank. Throws CommError.
     void bring_up(Bytes const& id);
 
-    // Collective, in one order. Starts behind the computation so far. values become the sums of share x values, for all
+    // Collective, in one order. Starts after the computation so far. values become the sums of share x values, for all
     // computation after end_step(). what: for errors. Throws CommError.
     void sum(DeviceFloats values, double share, std::string what);
 

@@ -26,7 +26,8 @@ void check(cudaError_t code, char const* what) {
                                     cudaGetErrorString(code)));
 }
 
-// Trainers may be threads of one process, each with its GPU. It stays the thread's: to go back to another would make a
+// Trainers may be threads of one process, each with its own GPU. The choice stays with the thread: a switch back to another
+// GPU would make a context there.
 // context there.
 void enter(int device) { check(cudaSetDevice(device), "choosing the GPU"); }
 
@@ -59,7 +60,7 @@ public:
         for (auto* event : {&computed_, &summed_, &marks_[0], &marks_[1]})
             check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "making an event");
     }
-    // What fails here is not worth a word: the process ends, or the GPU is lost.
+    // Errors here are ignored: the process ends, or the GPU is lost.
     ~Nccl() override {
         for (auto* event : {computed_, summed_, marks_[0], marks_[1]}) cudaEventDestroy(event);
         cudaStreamDestroy(stream_);
@@ -104,8 +105,8 @@ public:
 
     State sum(DeviceFloats values, float share) override {
         enter(device_);
-        // All ranks the same operation, also who alone has rows (share 1): NCCL chooses its algorithm by it, each rank for
-        // itself.
+        // All ranks use the same operation, even the only rank with rows (share 1): NCCL chooses its algorithm by the
+        // operation, on each rank for itself.
         if (ranks_ == 1 && share == 1)
             return taken(ncclAllReduce(values.data, values.data, values.size, ncclFloat, ncclSum, communicator_, stream_));
         if (auto const made = make_weighted(share); made != State::done) return made;

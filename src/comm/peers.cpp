@@ -107,7 +107,7 @@ std::vector<Lost> Peers::newly_lost() {
     std::lock_guard const lock(mutex_);
     std::vector<Lost> out;
     if (!watching_) return out;
-    // Who was not awake to listen (a stopped machine, a starved process) has no right to call others silent.
+    // If this process was itself stopped or starved, that time does not count as a peer's silence.
     auto const now = clock_();
     auto const slept_s = now - std::exchange(looked_, now);
     for (auto& peer : peers_) peer.heard += slept_s > k_nap_s ? slept_s : 0;

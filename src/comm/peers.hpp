@@ -43,7 +43,7 @@ public:
     void is_dead(Rank rank);    // MPI has reported the death
     void has_ended(Rank rank);  // its process, as this host's process table shows
     bool ended(Rank rank) const;
-    void has_left(Rank rank);  // in good order: its silence is no error
+    void has_left(Rank rank);  // in good order: its silence is not an error
     std::optional<Heartbeat> last_heartbeat(Rank rank) const;
     // Seconds since rank 0 last reported a finished batch of any trainer. While others make progress, a trainer may have to
     // wait.

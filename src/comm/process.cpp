@@ -23,7 +23,7 @@ constexpr double k_look_s = 0.1;  // a look at one process takes some 13 us
 // Fields of /proc/PID/stat, counted from the state, which follows the name in brackets (man 5 proc, fields 3 and 22).
 constexpr int k_started_field = 19;
 
-// /proc may show the processes of another namespace than this one's: then a pid means another process there.
+// /proc may belong to a namespace that is not this process's: a pid then names a different process there.
 bool table_is_ours() {
     std::error_code error;
     return std::filesystem::read_symlink("/proc/self", error) == std::to_string(getpid());

@@ -15,7 +15,7 @@
 
 namespace hopscotch {
 
-// Couriers tell each other theirs when they start.
+// Couriers exchange theirs when they start.
 struct ProcessId {
     std::string place;          // host name, number of the boot, namespace of pids; empty: unknown
     std::int64_t pid = 0;       // in that namespace
@@ -26,7 +26,7 @@ void fields(A& a, ProcessId& m) {
     a(m.place, m.pid, m.started);
 }
 
-// What the table says about a pid. unknown: there is an entry, but it cannot be read.
+// The table's entry for a pid. unknown: there is an entry, but it cannot be read.
 struct ProcessEntry {
     enum class Kind { absent, unknown, present } kind = Kind::unknown;
     char state = '?';  // as in /proc/PID/stat; Z: a zombie
@@ -38,7 +38,7 @@ ProcessEntry parse_process_entry(std::string_view stat);  // the text of /proc/P
 ProcessEntry read_process_entry(std::int64_t pid);        // from /proc
 ProcessId this_process();
 
-// False for a process of another place, about which this table says nothing.
+// False for a process of another place, which this table does not show.
 bool has_ended(ProcessId const& peer, ProcessId const& self, ProcessTable const& table);
 
 // The processes of the other ranks. One thread.
@@ -48,8 +48,8 @@ public:
 
     ProcessId const& self() const { return self_; }
     void meet(Rank rank, ProcessId process);
-    // Looks at all, ten times a second at most. The ranks whose processes had ended at an earlier look already, each once:
-    // between two looks, what a process said before its end has arrived.
+    // Looks at all processes, ten times a second at most. Returns each ended rank once, one look after the look that found
+    // its end: between two looks, its last messages have arrived.
     std::vector<Rank> ended(double now_s);
 
 private:

@@ -20,7 +20,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::uint64_t k_first_piece = std::uint64_t{2} << 20;  // behind the number, on a huge page of its own
+constexpr std::uint64_t k_first_piece = std::uint64_t{2} << 20;  // after the magic number, on a huge page of its own
 constexpr std::uint64_t k_magic = 0x686f7073636f7463;
 using Header = std::array<std::uint64_t, 2>;
 
@@ -58,8 +58,8 @@ bool SharedMemory::make_file() {
     return true;
 }
 
-// The descriptor of this process for that file: `file`, if there is none yet. Shared by all pools of the process, of which
-// there is one for each trainer that is a thread: descriptors are few, and would else be needed by their square.
+// The descriptor of this process for that file: `file`, if there is none yet. All pools of the process share it, one pool
+// for each trainer that is a thread: without sharing, the number of descriptors would grow with the square.
 std::shared_ptr<SharedMemory::File> SharedMemory::kept(std::uint64_t number, std::shared_ptr<File> file) {
     static std::mutex mutex;
     static std::map<std::uint64_t, std::weak_ptr<File>> open;
@@ -81,7 +81,7 @@ std::optional<SharedMemory::Place> SharedMemory::reserve(std::size_t bytes) {
 std::optional<SharedMapping> SharedMemory::make(Place const& place) {
     auto const [offset, bytes] = std::pair(static_cast<off_t>(place.piece.offset), static_cast<off_t>(place.piece.bytes));
     auto const file = place.file->handle();
-    // Takes the memory now: where there is too little this fails, and a write later would kill the process.
+    // Takes the memory now: if there is too little, this call fails. Otherwise a later write would kill the process.
     if (::fallocate(file, 0, offset, bytes) != 0) return std::nullopt;
     auto out = map(place);
     if (!out) ::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, bytes);

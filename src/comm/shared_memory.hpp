@@ -20,8 +20,8 @@ namespace hopscotch {
 
 class SharedMemory {
 public:
-    // The place of a piece in an open file. Quick: the memory behind it is made or mapped by make() and map(), which take
-    // seconds for gigabytes. Those two need no guard.
+    // The place of a piece in an open file. Quick: make() and map() make or map the memory, which takes seconds for
+    // gigabytes. Those two need no guard.
     struct Place;
 
     // For a new piece; bytes: a multiple of the page size. Empty if the system has no shared memory.
@@ -59,7 +59,7 @@ struct SharedMemory::Place {
 };
 
 // The NUMA node of the cores on which the calling thread may run; k_any_node: of several nodes, or not known. The present
-// core would not do: a thread that is not bound moves on, and what is far for a moment would be copied for ever. root: where
+// core is not enough: an unbound thread moves, and a block that is far for a moment would be copied for ever. root: where
 // /sys is found.
 int home_node(std::filesystem::path const& root = "/");
 

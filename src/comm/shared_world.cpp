@@ -27,8 +27,8 @@ std::optional<Arrival> SharedWorld::probe(int tag) {
     return arrival;
 }
 
-// Both worlds are asked, and so acknowledge what they know: until then MPI receives from no rank there. All ranks of the
-// other world but one are known here by the first world.
+// Asks both worlds: the call acknowledges failures, and until then MPI receives from no rank of that world. The first world
+// knows all ranks of the other world but one.
 std::vector<Rank> SharedWorld::failed() {
     auto out = first_.failed();
     for (auto const rank : apart_.world.failed())

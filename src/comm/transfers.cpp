@@ -19,7 +19,7 @@ constexpr std::size_t k_turns = 2;                            // pushes of param
 constexpr std::size_t k_window = 4;                           // pieces handed to the world at once
 constexpr std::size_t k_made_at_once = std::size_t{4} << 20;  // bytes of memory, in 2 ms
 
-// Ids of one sender count up, so what is under way between two ranks differs in its tag.
+// Ids of one sender count up, so transfers under way between two ranks differ in their tags.
 int piece_tag(std::uint64_t id) { return k_first_piece_tag + static_cast<int>(id % k_piece_tags); }
 
 Traffic traffic_of(MessageKind kind) {
@@ -100,8 +100,8 @@ void Transfers::on_offer(Rank from, Offer offer, double now) {
     }
 }
 
-// The receives are the consent: MPI holds pieces back until then. It depends on this rank's own progress only (it allocates
-// if the pool is empty), so pushes never deadlock. True if no pieces need to come: the memory is this rank's now.
+// The posted receives are the consent: MPI holds pieces back until then. It depends on this rank's own progress only (it
+// allocates if the pool is empty), so pushes never deadlock. True if no pieces need to come: the memory is this rank's now.
 bool Transfers::is_here(In& in, Memory memory, double now) {
     auto const from = in.message.from;
     in.message.state = std::move(memory.block);
@@ -137,8 +137,8 @@ void Transfers::on_received(Rank from, Received const& received) {
     auto const found = outgoing_.find(received.id);
     require(found != outgoing_.end() && found->second.to == from, "Received for a transfer that does not exist");
     auto& out = found->second;
-    // The peer may tell before our own requests have been tested: progress() lets go of the buffer when they are done. One
-    // that a peer's death has ruined is never done, and bury() takes it.
+    // The peer's answer may come before our own requests have been tested: progress() frees the buffer when they are done. A
+    // request that a peer's death has ruined is never done; bury() removes it.
     out.received = true;
     if (!out.memory_offered) return;
     courier_.sent_[static_cast<std::size_t>(traffic_of(out.kind))] += out.state.bytes().size();

@@ -42,7 +42,7 @@ private:
         std::size_t next = 0;  // first byte not yet handed to the world
         std::deque<Request> requests;
         double since = 0;       // of the last progress
-        bool received = false;  // the peer has said so
+        bool received = false;  // the peer has confirmed it
         bool all_out() const { return next == state.bytes().size() && requests.empty(); }
     };
     struct Memory {

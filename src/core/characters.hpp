@@ -6,9 +6,9 @@
 
 namespace hopscotch {
 
-// The bytes of the character that begins this text, which is not empty; 0: none that may be shown as it is. Those are broken
-// UTF-8, control characters other than line end and tab, and characters that turn text round, as U+202E does: a name could
-// pretend to be another ("Trojan Source", CVE-2021-42574).
+// The bytes of the character that begins this text, which is not empty. 0: the character must not be shown: it is broken
+// UTF-8, a control character other than line end and tab, or it turns text round, as U+202E does. A name with such a
+// character could look like another name ("Trojan Source", CVE-2021-42574).
 std::size_t shown_bytes(std::string_view text);
 
 bool is_utf8(std::string_view text);

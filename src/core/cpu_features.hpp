@@ -17,8 +17,8 @@ struct CpuFeatures {
 // Of this machine.
 CpuFeatures cpu_features();
 
-// Those that oneDNN uses, whose variable ONEDNN_MAX_CPU_ISA or DNNL_MAX_CPU_ISA may forbid some. max_isa: its value; empty
-// or unknown: all.
+// The features that oneDNN uses: ONEDNN_MAX_CPU_ISA or DNNL_MAX_CPU_ISA may forbid some. max_isa: the variable's value;
+// empty or unknown: all features.
 CpuFeatures onednn_features(CpuFeatures const& machine, std::string_view max_isa);
 CpuFeatures onednn_features();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Floats where a trainer computes. On a GPU they may be read and written behind the work of that stream only.
+// Floats where a trainer computes. On a GPU only later work of that stream may read and write them.
 #pragma once
 #include <cstddef>
 #include <span>

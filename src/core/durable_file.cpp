@@ -27,7 +27,7 @@ void check_io(bool ok, std::filesystem::path const& path, std::string_view what)
     if (!ok) throw IoError(fmt::format("{}: cannot {} ({})", path.string(), what, std::strerror(errno)));
 }
 
-// "checkpoint.sync": what core/fault.hpp calls a step of writing this file.
+// "checkpoint.sync": the fault point (core/fault.hpp) of a step of writing this file.
 std::string point_of(std::filesystem::path path, std::string_view step) {
     if (path.extension() == ".tmp") path.replace_extension();
     auto const extension = path.extension();
@@ -39,7 +39,7 @@ std::string point_of(std::filesystem::path path, std::string_view step) {
                        step);
 }
 
-// False, with errno, as the system would say it.
+// False, with errno set, if a fault is injected here.
 bool survives(std::filesystem::path const& path, std::string_view step) {
     auto const fault = fault_at(point_of(path, step));
     if (fault == Fault::none) return true;
@@ -57,7 +57,7 @@ bool FileIdentity::is_current() const {
 
 AppendFile::AppendFile(std::filesystem::path path, Create create) : path_(std::move(path)) {
     int const exclusively = create == Create::exclusively ? O_EXCL : 0;
-    constexpr int k_at_no_pipe = O_NONBLOCK;  // which would wait for a reader
+    constexpr int k_at_no_pipe = O_NONBLOCK;  // opening a pipe would wait for a reader
     fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | k_at_no_pipe | exclusively, 0644);
     check_io(fd_ >= 0, path_, "open");
 }
@@ -175,22 +175,21 @@ enum class Sync { yes, no };
 void replace(std::filesystem::path const& path, std::span<ByteView const> parts, Writers writers, Sync sync) {
     auto const temporary = temporary_name(path, writers);
     std::error_code ignored;
-    if (writers == Writers::one)
-        std::filesystem::remove(temporary, ignored);  // what a killed writer left would be in the way
+    if (writers == Writers::one) std::filesystem::remove(temporary, ignored);  // a killed writer may have left one
     try {
         {
             AppendFile file(temporary, AppendFile::Create::exclusively);
             for (auto const part : parts) file.append({reinterpret_cast<char const*>(part.data()), part.size()});
             sync == Sync::yes ? file.sync() : file.do_not_sync();
         }
-        // The rename itself must reach the disk. What can fail does so before it, except fsync. Some file systems cannot
-        // sync a directory (EINVAL); there is nothing to wait for then.
+        // The rename itself must reach the disk. All steps that can fail come before it, except fsync. Some file systems
+        // cannot sync a directory (EINVAL); there is nothing to wait for then.
         auto const parent = path.has_parent_path() ? path.parent_path() : ".";
         auto const folder = sync == Sync::yes ? open_folder(parent) : Folder();
         check_io(survives(temporary, "rename") && std::rename(temporary.c_str(), path.c_str()) == 0, path, "replace");
         if (folder) check_io(::fsync(folder.handle()) == 0 || errno == EINVAL, parent, "sync");
     } catch (...) {
-        std::filesystem::remove(temporary, ignored);  // a full disk keeps no half
+        std::filesystem::remove(temporary, ignored);  // a full disk must not keep half a file
         throw;
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two ways in which files of a run directory are written: a line at a time and at once, or whole and atomically.
+// Files of a run directory are written in one of two ways: line by line and at once, or whole and atomically.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace hopscotch {
 
-// Which file a name meant once. The name of a run's file may come to mean the file of a later job.
+// The file that a name stood for. Later the same name may stand for the file of a later job.
 struct FileIdentity {
     std::filesystem::path path;
     std::uint64_t device = 0, inode = 0;
@@ -32,7 +32,7 @@ public:
 
     void append(std::string_view bytes);
     void sync();                            // everything appended so far survives a power cut
-    void do_not_sync() { dirty_ = false; }  // what was appended so far need not survive one
+    void do_not_sync() { dirty_ = false; }  // the lines appended so far need not survive a power cut
     FileIdentity identity() const;
     bool sync_is_due() const;  // something is new, and the last sync was k_sync_every_s ago or earlier
     void sync_if_due() {
@@ -57,7 +57,7 @@ class DispensableFile {
 public:
     explicit DispensableFile(std::filesystem::path const& path) : path_(path), file_(path) {}
     void append(std::string_view bytes);
-    void try_again();  // what waits. Call it at the end of the run: no append follows
+    void try_again();  // writes the waiting bytes. Call it at the end of the run: no append follows
 
 private:
     std::filesystem::path path_;
@@ -66,14 +66,15 @@ private:
     bool told_ = false;
 };
 
-// Throws DataError if a folder of a run has become a link: what is written there would be written elsewhere.
+// Throws DataError if a folder of a run has become a link: files would be written elsewhere.
 void refuse_link(std::filesystem::path const& folder);
 
-// Creates root and the folders of `below` in it, where they are not there, and returns root / below. Throws DataError if one
-// of `below` is a link or no folder; IoError if it cannot be created.
+// Creates root and the folders of `below` in it, if they are missing, and returns root / below. Throws DataError if one of
+// `below` is a link or not a folder; IoError if it cannot be created.
 std::filesystem::path make_folders(std::filesystem::path const& root, std::filesystem::path const& below);
 
-// 16 digits that no other process draws, on no host: process ids repeat between hosts and containers. Throws IoError.
+// 16 random digits, different for every process on every host: process ids repeat between hosts and containers. Throws
+// IoError.
 std::string random_word();
 
 // Temporary name, rename: readers see the old file or the new one, never a part. A power cut may empty or undo it. For files
@@ -84,7 +85,7 @@ void replace_quickly(std::filesystem::path const& path, std::string_view bytes);
 // return the new file survives a power cut. Throws Error; then the old file is unchanged, unless the last step failed, the
 // fsync of the directory: then readers see the new file, and a power cut may undo it. The temporary name ends in ".tmp".
 // Writers::many: processes may write the file at the same time, each under a temporary name of its own. A killed writer
-// leaves that file; somebody else has to remove it.
+// leaves that file; another process has to remove it.
 enum class Writers { one, many };
 void write_atomically(std::filesystem::path const& path, std::string_view bytes);
 void write_atomically(std::filesystem::path const& path, std::span<ByteView const> parts, Writers writers = Writers::one);

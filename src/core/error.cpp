@@ -25,7 +25,7 @@ std::string words_of(std::exception const& error) {
         return "a thread cannot be started (Resource temporarily unavailable); raise `ulimit -v` or `ulimit -u`, or start "
                "fewer trainers on this host";
     std::string text = error.what();
-    // What LibTorch adds for its developers: hints, and the stack where it threw.
+    // The text that LibTorch adds for its developers: hints, and the stack of the throw.
     for (auto const* addition : {"\nSearch for `cuda", "\nCUDA kernel errors might", "\nException raised from "})
         text.erase(std::min(text.find(addition), text.size()));
     return text;

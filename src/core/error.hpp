@@ -52,7 +52,7 @@ inline constexpr int k_exit_failed = 1, k_exit_bad_input = 2, k_exit_resumable =
 // True if another try may succeed: a peer was lost, or a disk was full.
 bool is_resumable(std::exception const& error);
 
-// what(), or our words for those of the language's library: "std::bad_alloc" tells no user what to do.
+// what(), or our own text for exceptions of the standard library: "std::bad_alloc" tells no user what to do.
 std::string words_of(std::exception const& error);
 
 // "error.cpp:12": the file's last path component and the line.

@@ -107,7 +107,7 @@ bool read_number(std::string_view text, int& out) {
     return error == std::errc() && end == text.data() + text.size();
 }
 
-// Before MPI has been asked: as the launchers tell it. Without one this process is everything.
+// Asks the launchers' variables, since MPI has not started yet. Without a launcher this process is every rank.
 bool is_this_rank(int rank) {
     for (auto const* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
         if (auto const* value = std::getenv(name)) return value == std::to_string(rank);
@@ -141,13 +141,13 @@ std::deque<Order>& orders() {
     return all;
 }
 
-// Different in every process and every time: what a run comes to must not depend on it.
+// Different in every process and every run: the results of a run must not depend on it.
 void sleep_a_while() {
     thread_local std::minstd_rand numbers(std::random_device{}());
     std::this_thread::sleep_for(std::chrono::microseconds(std::uniform_int_distribution(0, 10'000)(numbers)));
 }
 
-// HOPSCOTCH_FAULT_HOLD_S, for tests whose limits are longer. HOPSCOTCH_FAULT_HOLD_UNTIL, for tests that end it: by a file.
+// HOPSCOTCH_FAULT_HOLD_S: for tests with longer limits. HOPSCOTCH_FAULT_HOLD_UNTIL: for tests that end the hold with a file.
 void hold() {
     using Clock = std::chrono::steady_clock;
     auto const* text = std::getenv("HOPSCOTCH_FAULT_HOLD_S");

@@ -18,14 +18,14 @@ enum class Fault {
     partial,  // half of the bytes reach the file, then the disk is full
     eio,      // as if the disk had failed
     tear,     // half of the bytes reach the file, then the process dies
-    flip      // one bit is another
+    flip      // one bit is flipped
 };
 Fault fault_at(std::string_view point);
 
-// The error number of a fault that the system would report; 0: it would report none.
+// The error number that the system would report for a fault; 0: no error.
 int error_of(Fault fault);
 
-// At points where nothing is written: what the system would report throws IoError, tear kills, flip does nothing.
+// For points where nothing is written: a fault with an error number throws IoError, tear kills, flip does nothing.
 void fault_point(std::string_view point);
 
 // The points, one a line.

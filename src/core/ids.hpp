@@ -20,7 +20,7 @@ struct Id {
 
 using TrialId = Id<struct TrialTag>;      // one configuration, numbered from 0 in the order the search proposed it
 using ShardId = Id<struct ShardTag>;      // one HDF5 file of training rows, 0..S-1
-using TrainerId = Id<struct TrainerTag>;  // a rank that trains, 0..W-1; rank 0 is no trainer
+using TrainerId = Id<struct TrainerTag>;  // a rank that trains, 0..W-1; rank 0 is not a trainer
 using Rank = Id<struct RankTag>;          // a process (or, in thread_world, a thread) of the job
 
 }  // namespace hopscotch

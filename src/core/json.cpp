@@ -16,7 +16,7 @@
 namespace hopscotch {
 namespace {
 
-// An input iterator that counts lines and columns: nlohmann's SAX interface itself tells no positions.
+// An input iterator that counts lines and columns: nlohmann's SAX interface gives no positions.
 class CountingIterator {
 public:
     using iterator_category = std::input_iterator_tag;
@@ -50,7 +50,7 @@ std::string too_large(std::string_view number) {
     return fmt::format("{} is too large for a number (at most about 1.8e308); write a smaller one", number.substr(0, 40));
 }
 
-// Builds the tree from SAX events. `offset` is just behind the token that an event reports (one further for numbers).
+// Builds the tree from SAX events. `offset` is just after the token that an event reports (one further for numbers).
 class Builder : public nlohmann::json_sax<nlohmann::json> {
 public:
     Builder(std::string_view text, std::size_t const& offset, Problems& problems)

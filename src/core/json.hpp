@@ -62,7 +62,7 @@ public:
     Object const& object() const;
     Object& object();
 
-    Json const* find(std::string_view key) const;        // null if this is no object or has no such key
+    Json const* find(std::string_view key) const;        // null if this is not an object or has no such key
     Json const& at(std::string_view key) const;          // throws Error that names the key
     Json& operator[](std::string_view key);              // null becomes an object; a missing key is added
     void set(std::string_view dotted_path, Json value);  // "train.optimizer.lr"; makes the objects on the way
@@ -84,7 +84,7 @@ struct Json::Member {
     Position key_position;
 };
 
-// Behind Member, which must be complete here (clang asks for it).
+// After Member, which must be complete here (clang asks for it).
 inline Json::Json() = default;
 inline Json::Json(std::nullptr_t) {}
 inline Json::Json(bool v) : value_(v) {}
@@ -101,11 +101,11 @@ Json::Json(std::vector<T> const& v) : value_(Array(v.begin(), v.end())) {}
 // Reports syntax errors and duplicate keys to problems. Null after a syntax error.
 Json parse_json(std::string_view text, Problems& problems);
 
-// Of JSON with `//` comments and with commas behind the last member, which people write by hand: both become blanks, so that
+// Of JSON with `//` comments and with commas after the last member, which people write by hand. Both become blanks, so that
 // positions stay. Everything else stays as it is.
 std::string plain_json(std::string text);
 
-// True of one number beyond the range of double, such as 1e999.
+// True if the text is one number beyond the range of double, such as 1e999.
 bool is_number_too_large(std::string_view text);
 
 // For files that hopscotch itself wrote. Throws DataError "<name>:<line>:<col>: ...".

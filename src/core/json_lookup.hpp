@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks up values in a document that another version may have written, without errors for what is missing.
+// Looks up values in a document that another version may have written. A missing value is not an error.
 #pragma once
 #include <optional>
 #include <string_view>

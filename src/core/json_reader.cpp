@@ -229,7 +229,7 @@ void ObjectReader::read(Key const& key, std::string& out, Check<std::string> con
     read_as(key, out, "a string", [&](Json const& json, std::string& value) -> Refusal {
         if (!json.is_string()) return Refusal::wrong_type();
         if (json.string().find('\0') != std::string::npos)
-            return Refusal::because("must not contain \\u0000");  // the text behind it would be lost in paths
+            return Refusal::because("must not contain \\u0000");  // paths would lose the text after it
         if (check)
             if (auto why = check(json.string()); !why.empty()) return Refusal::because(why);
         value = json.string();

@@ -25,7 +25,7 @@ public:
         std::string path, problem;  // path: empty if the problem is about the file as a whole
     };
 
-    // watcher: readers that complain here tell it of their keys, and read from it in place of the document.
+    // watcher: readers with these problems tell the watcher their keys, and read from the watcher instead of the document.
     explicit Problems(std::string file, KeyWatcher* watcher = nullptr) : file_(std::move(file)), watcher_(watcher) {}
     KeyWatcher* watcher() const { return watcher_; }
 
@@ -52,14 +52,14 @@ private:
     std::vector<Source> sources_;
 };
 
-// The name of a key, and its meaning in one sentence. Converts from any text, where nobody describes the key.
+// The name of a key, and its meaning in one sentence. Converts from any text, for keys without a description.
 struct Key {
     template <std::convertible_to<std::string_view> Text>
     Key(Text const& key, std::string_view what = "") : name(key), meaning(what) {}
     std::string_view name, meaning;
 };
 
-// The values that a check lets pass, as far as a schema can say it.
+// The values that a check accepts, as far as a schema can express them.
 struct Allowed {
     std::optional<double> least = {}, above = {}, most = {}, below = {};
     std::vector<std::string> words = {};  // empty: any text
@@ -91,14 +91,14 @@ Check<double> between(double low, double high);       // inclusive
 Check<double> up_to(double high, Check<double> low);  // and the other check holds
 Check<std::string> one_of(std::vector<std::string> allowed);
 
-// The members of a JSON Schema for values of this type that a check lets pass.
+// The members of a JSON Schema for values of this type that a check accepts.
 Json schema_of(Json type, Allowed const& allowed);
 
 // Reads one object. Each read() marks its key as known and leaves the default in place when the key is absent;
 // finish() then reports every key that was not read.
 class ObjectReader {
 public:
-    // path: "" for the document, "/train/optimizer" below. A value that is no object is reported once.
+    // path: "" for the document, "/train/optimizer" below. A value that is not an object is reported once.
     ObjectReader(Json const& object, std::string path, Problems& problems);
 
     void read(Key const& key, bool& out);
@@ -118,11 +118,11 @@ public:
     void missing(std::string_view key, std::string_view suggestion);  // report a required key that is absent
     void problem(std::string_view key, std::string_view text);        // report at that key
     std::string path_of(std::string_view key) const;
-    // Keys that stand beside these in the file, and that another reader takes: only finish() uses them, to correct spelling.
+    // Keys of the same object that another reader takes. finish() uses them only to correct spelling.
     void stand_beside(std::span<std::string_view const> keys) { beside_.assign(keys.begin(), keys.end()); }
     void finish();
 
-    // For a watcher: of a key that take() reads. schema: without the description.
+    // For a watcher: describes a key that take() reads. schema: without the description.
     void describe(Key const& key, Json schema);
     bool watched() const { return problems_.watcher() != nullptr; }
     void splits(std::string_view key);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hears what readers say of their keys, beside reading them: meaning, type, default and range. So a schema and a reference
-// of the keys come from the code that reads them (experiment/schema.hpp).
+// Receives what readers declare about their keys: meaning, type, default and range. So a schema and a reference of the keys
+// come from the code that reads them (experiment/schema.hpp).
 #pragma once
 #include <string>
 #include <string_view>
@@ -15,7 +15,7 @@ public:
     virtual ~KeyWatcher() = default;
 
     // object: the path of the object that has the key. schema: members of a JSON Schema, with "default" and "description";
-    // "required": true if the key must be given. What is said of a key first holds.
+    // "required": true if the key must be given. The first call for a key counts.
     virtual void key(std::string const& object, std::string_view name, Json schema) = 0;
 
     // The object has other keys for other values of this one.

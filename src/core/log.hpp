@@ -18,8 +18,9 @@ void log_above_a_view();
 // The last warnings and errors of this process, oldest first, at most `most` (no more than 16 are kept).
 std::vector<std::string> last_warnings(std::size_t most);
 
-// Text for a terminal: the bytes of what may not be shown (core/characters.hpp) as "\\x1b"; a control character could move
-// its cursor or change its title. Names in foreign datasets and run directories can hold any. Log lines are made so here.
+// Text for a terminal: the bytes of characters that may not be shown (core/characters.hpp) as "\\x1b"; a control character
+// could move its cursor or change its title. Names in foreign datasets and run directories can hold any. Log lines are made
+// so here.
 std::string printable(std::string_view text);
 
 void log_debug(std::string_view message);

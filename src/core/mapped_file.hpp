@@ -11,8 +11,8 @@ namespace hopscotch {
 
 class MappedFile {
 public:
-    // Reads the part ahead. The file must stay as it is: a process that touches a page beyond the end of a file that was cut
-    // short dies of SIGBUS. Throws DataError if the file does not hold the part, or cannot be mapped.
+    // Reads the part ahead. The file must not be cut short: touching a page beyond its end kills the process with SIGBUS.
+    // Throws DataError if the file does not hold the part, or cannot be mapped.
     MappedFile(std::filesystem::path const& path, std::int64_t offset, std::size_t bytes);
     ~MappedFile();
     MappedFile(MappedFile const&) = delete;

@@ -9,7 +9,7 @@
 namespace hopscotch {
 namespace {
 
-// Of Linux, in bytes. Names beside a made one are longer: "x.0123456789abcdef.tmp"; so are paths in a made directory.
+// Limits of Linux, in bytes. A made file needs room for longer names beside it ("x.0123456789abcdef.tmp") and below it.
 constexpr std::size_t k_name = 255, k_path = 4095, k_made_name = 230, k_made_path = 3900, k_shown = 20;
 
 }  // namespace

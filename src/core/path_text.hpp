@@ -9,7 +9,7 @@ namespace hopscotch {
 // made: files are made there, and files beside them with longer names.
 enum class PathUse { found, made };
 
-// Why the system would refuse the path: a name or the whole path is too long. Empty: it would not.
+// Why the system would refuse the path: a name or the whole path is too long. Empty: the system accepts the path.
 std::string too_long(std::string_view path, PathUse use);
 
 struct HomePath {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the strict reader says of a document: its problems in their order, and the words that were meant.
+// The problems that the strict reader finds in a document, in their order, and its suggestions for misspelt words.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ constexpr std::size_t k_longest_word = 256;
 std::string nearest(std::string_view word, std::vector<std::string> const& known) {
     std::string best;
     std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
-    if (word.size() > k_longest_word) return best;  // no typing error; and the distance takes time with the square
+    if (word.size() > k_longest_word) return best;  // not a typing error; the distance takes quadratic time
     for (auto const& candidate : known)
         if (auto const d = candidate.size() > k_longest_word ? best_distance : distance(word, candidate);
             d < best_distance) {

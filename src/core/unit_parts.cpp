@@ -41,7 +41,7 @@ PartTimer::~PartTimer() {
     if (time_.seconds < k_least_s || times.size() >= k_most) return;
     try {
         times.push_back(time_);
-    } catch (std::exception const&) {  // no memory: a trace is for the eyes
+    } catch (std::exception const&) {  // no memory: a trace is not worth a failure
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a unit beside its steps, for trace.json: their times say where a device had nothing to do. A part is timed
-// where it is done, in the thread that does it; whoever keeps the unit's record takes the times of that thread.
+// The parts of a unit beside its steps, for trace.json: their times show where a device was idle. The thread that does a
+// part also times it; the code that keeps the unit's record takes the times of that thread.
 //   PartTimer const timing(UnitPart::hash);   // until the end of the scope
 #pragma once
 #include <cstdint>
@@ -29,7 +29,7 @@ struct PartTime {
     double start_unix_s = 0, seconds = 0;
 };
 
-// Of the calling thread. A shorter part than k_least_s is not noted, nor is one behind the first k_most since the last call
+// Of the calling thread. Does not note a part shorter than k_least_s, nor parts after the first k_most since the last call
 // of take_part_times().
 class PartTimer {
 public:
@@ -46,10 +46,10 @@ private:
     double started_s_;
 };
 
-// The parts that this thread has timed since the last call, each behind those that it contains.
+// The parts that this thread has timed since the last call, each after those that it contains.
 std::vector<PartTime> take_part_times();
 
-// As the record of a unit has them: three numbers a part. So most files that know records need not know this header.
+// The form in a unit's record: three numbers a part. So most files that handle records need not include this header.
 std::vector<double> packed(std::vector<PartTime> const& times);
 std::vector<PartTime> unpacked(std::vector<double> const& numbers);
 

@@ -71,7 +71,7 @@ void DecidingDirector::resume(Proposal const& proposal) {
             fmt::format("the search resumes trial {} until epoch {} (the trial is not paused before that epoch)",
                         trial.value, proposal.until_epoch));
     paused_.erase(trial);
-    if (run.end) return plateau(trial, go_on_until(proposal.until_epoch));  // only the search believes that it could go on
+    if (run.end) return plateau(trial, go_on_until(proposal.until_epoch));  // only the search assumed that it could go on
     timeline_.decide({Decision::Kind::resume, trial, run.until - 1, proposal.until_epoch});
     run.until = proposal.until_epoch;
     timeline_.view(trial).status = TrialStatus::running;
@@ -154,7 +154,7 @@ void DecidingDirector::replace(LapId lap, Verdict const& verdict) {
     timeline_.run(lap.trial).until = verdict.until_epoch;
 }
 
-// A trial's own early stopping has ended it. For the search the trial goes on, in no time, with the last value it was told.
+// A trial's own early stopping has ended it. For the search the trial goes on, in no time, with its last reported value.
 void DecidingDirector::plateau(TrialId trial, Verdict verdict) {
     auto& run = timeline_.run(trial);
     if (!run.end) stop(trial, run.stop.reason());

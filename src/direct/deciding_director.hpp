@@ -6,7 +6,7 @@
 //   real time     laps of 0 to 3 are released at once; the clock stands at 4 until the records of 0 and 1 are there
 // At a decision point a trial holds no place of in_flight. When the trial goes on, it takes a place again, even if in_flight
 // is then exceeded. Where the search clones, its population is fixed and no other trial would fill the place. So trials
-// train on, and a verdict takes effect at the end of the lap that is under way at the verdict.
+// train on, and a verdict takes effect at the end of the lap then under way.
 #pragma once
 #include <map>
 #include <set>

@@ -42,8 +42,9 @@ public:
     virtual std::vector<LapId> take_releases() = 0;
 };
 
-// When a search hears of a lap (docs/decisions/0021). virtual_time: at its virtual end plus lookahead x the mean virtual
-// duration of a lap, so that decisions are a function of the experiment. arrival: when its record comes; depends on timing.
+// The time at which a search hears of a lap (docs/decisions/0021). virtual_time: at its virtual end plus lookahead x the
+// mean virtual duration of a lap, so that decisions are a function of the experiment. arrival: when its record comes;
+// depends on timing.
 enum class DecideBy { virtual_time, arrival };
 
 // Of a search that decides nothing on the way, made when all its trials are known.
@@ -65,7 +66,7 @@ struct DirectorOptions {
     double lookahead = 1;
     DecideBy decide_by = DecideBy::virtual_time;
     RoutePlan routes = {};
-    // Instead of `routes` and `in_flight`, if the search decides nothing; asked once. Null: those.
+    // Replaces `routes` and `in_flight`, if the search decides nothing; asked once. Null: they hold.
     std::function<TrialsPlan(std::vector<TrialView> const&)> plan = {};
     // Likewise: they come before all others, in this order, and keep their routes. The longest of a run that has got more
     // trials may be a new one.

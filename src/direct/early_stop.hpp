@@ -14,13 +14,14 @@ public:
 
     static EarlyStop never() { return {{}, "", Mode::min}; }
 
-    // Call it after every lap, in order. A value that is not finite is no improvement; an improvement exceeds min_delta.
+    // Call it after every lap, in order. A value that is not finite does not count as an improvement; an improvement exceeds
+    // min_delta.
     void observe(int epoch, double value);
 
     bool may_be_due() const { return rule_.patience > 0; }
     bool due() const { return rule_.patience > 0 && bad_epochs_ >= rule_.patience; }
 
-    // How many of `laps` are certain to be trained, after `observed` of them.
+    // The number of `laps` that are certain to be trained, after `observed` of them.
     int certain_laps(int observed, int laps) const;
 
     std::string reason() const;  // "no better val_accuracy for 5 epochs (best 0.91 in epoch 7)"

@@ -17,8 +17,8 @@ public:
     NumberedSearch(std::unique_ptr<Search> search, Timeline const& timeline)
         : search_(std::move(search)), timeline_(timeline) {}
 
-    // An order took the trial over after so many reported laps. If the search has paused the trial, it hears of a failure
-    // when it resumes the trial.
+    // An order took the trial over after this many reported laps. If the search has paused the trial, the search hears of a
+    // failure when it resumes the trial.
     void withdraw(TrialId trial, int reported) { withdrawn_.try_emplace(trial, reported); }
 
     std::optional<Proposal> next() override;

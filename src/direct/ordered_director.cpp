@@ -20,8 +20,9 @@ std::unique_ptr<SearchDirector> director_of(Experiment const& experiment, Search
     return std::make_unique<UndecidedDirector>(experiment, search, timeline);
 }
 
-// The lap of its source after which a clone begins that was ordered after `epoch`: that lap, or the source's last lap if the
-// source has ended before. None: not yet. The source may reach that lap, or be resumed if it ended without any lap.
+// A clone was ordered after `epoch` of its source: the lap of the source after which it begins. That lap, or the source's
+// last lap if the source has ended before. None: not yet. The source may reach that lap, or be resumed if it ended without
+// any lap.
 std::optional<int> clone_start(int epoch, TrialRun const& source) {
     int const heard_of = std::min(source.reported, source.known());
     int const good = source.failed && heard_of == source.known() ? heard_of - 1 : heard_of;
@@ -72,7 +73,8 @@ void OrderedDirector::advance() {
         auto const ended = clock.step();
         if (!ended && timeline_.running() > 0) return;  // by arrival, and nothing has arrived
         if (!ended) {
-            // No trial runs, all is told, and the search starts nothing. It is pure: it never will in this stage.
+            // No trial runs, all is reported, and the search starts nothing. The search is pure: it never will in this
+            // stage.
             director_->end_paused();
             begin_clones();
             over_ = timeline_.running() == 0 && !director_->grow();
@@ -101,7 +103,7 @@ void OrderedDirector::deliver(LapId lap) {
 void OrderedDirector::hear(LapId lap) {
     auto& run = timeline_.run(lap.trial);
     run.reported = lap.epoch + 1;
-    if (run.end)  // the search has done with the trial
+    if (run.end)  // the search has finished with the trial
         return run.failed && run.reported == run.known() ? timeline_.end_failed(lap.trial) : timeline_.show_end(lap.trial);
     if (owned_.contains(lap.trial)) return hear_owned(lap);
     director_->hear(lap);
@@ -136,7 +138,7 @@ std::vector<OrderedDirector::Given> OrderedDirector::numbered(std::vector<Order>
     return out;
 }
 
-// An order may bring forth others: those that came with laps which will not be delivered.
+// An order may set off others: orders that came with laps which will not be delivered.
 void OrderedDirector::obey_orders() {
     while (!due_.empty()) {
         auto const given = std::move(due_.front());
@@ -176,7 +178,7 @@ void OrderedDirector::stop(Given const& given) {
     }
     auto const waits = resumes_.find(trial);
     if (waits == resumes_.end()) return;
-    if (waits->second.number < given.number)  // the stop was the last word
+    if (waits->second.number < given.number)  // the stop is the later order
         resumes_.erase(waits);
     else if (rests(trial))
         resume(resumes_.extract(waits).mapped());

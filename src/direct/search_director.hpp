@@ -18,7 +18,7 @@ public:
     virtual void end_paused() = 0;           // no trial runs: paused ones never go on
     virtual bool grow() { return false; }    // after that: the search may start more trials now
     virtual bool paused(TrialId) const { return false; }
-    virtual void fail(TrialId trial) = 0;  // this trial failed, as far as the search goes; it is the director's no more
+    virtual void fail(TrialId trial) = 0;  // the search counts this trial as failed; it leaves the director
     virtual void finish() = 0;             // Timeline::finish_reason(): no trial starts or goes on
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How busy a search that decides on the way keeps the trainers: its director on a simulated cluster, with made-up results.
-// --dry-run shows the cost of rungs that wait for all of their trials. PURE.
+// The load of the trainers under a search that decides on the way: its director on a simulated cluster, with made-up
+// results. --dry-run shows the cost of rungs that wait for all of their trials. PURE.
 #pragma once
 #include <cstdint>
 #include <functional>

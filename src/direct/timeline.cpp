@@ -28,7 +28,7 @@ Timeline::Timeline(Experiment const& experiment, DirectorOptions options, Search
                    })) {}
 
 std::shared_ptr<TrialConfig const> Timeline::config_of(Assignment const& assignment) const {
-    Problems told("");  // the giver of the assignment was told the problems
+    Problems told("");  // these problems were reported to the giver of the assignment
     return std::make_shared<TrialConfig const>(resolve(experiment_, assignment, told));
 }
 
@@ -37,7 +37,7 @@ TrialId Timeline::add(Assignment assignment, std::shared_ptr<TrialConfig const> 
     TrialView view;
     view.id = trial;
     view.unit_cost = options_.unit_cost(*config);
-    // With the trials of lower ids: those of higher ids may not be known yet. A few of them say little.
+    // With the trials of lower ids: those of higher ids may not be known yet. A few of them are not enough.
     bool const comparable = trial.value >= options_.shards;
     view.route = routes_.of(trial, view.unit_cost, comparable ? costs_ / trial.value : 0);
     costs_ += view.unit_cost;
@@ -66,7 +66,7 @@ void Timeline::all_added() {
 
 int Timeline::laps_wanted(TrialRun const& run) const { return trains_on_ ? std::max(run.until, run.epochs) : run.until; }
 
-// How many of them cannot turn out to be one too many.
+// The number of them that are certain to be wanted.
 int Timeline::laps_ahead(TrialRun const& run) const { return run.stop.certain_laps(run.reported, laps_wanted(run)); }
 
 bool Timeline::take(LapRecord const& record) {
@@ -88,7 +88,7 @@ bool Timeline::take(LapRecord const& record) {
         view.reason = good ? fmt::format("{} is not a finite number", experiment_.search.metric) : record.reason;
     }
     if (auto const clone = run.clones.extract(record.epoch)) pins_.release(clone.mapped().source);
-    // On the clock the trial may have become a clone since, which in truth it never will.
+    // On the clock the trial may have become a clone since; in reality it never will.
     if (run.failed) take_back_values(record.trial);
     clock_->arrived(record.id());
     return true;
@@ -192,7 +192,7 @@ void Timeline::end_failed(TrialId trial) {
 void Timeline::rewind(TrialId trial) {
     auto& run = this->run(trial);
     forget(trial);
-    // On the clock the trial may have become a clone since, which in truth it never will.
+    // On the clock the trial may have become a clone since; in reality it never will.
     take_back_values(trial);
     drop_clones(trial);
     run.begun = run.reported = run.known();

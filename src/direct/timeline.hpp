@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All trials of a run on one clock (lap_clock.hpp): which laps have begun there, which are reported, and which are released
+// All trials of a run on one clock (lap_clock.hpp): the laps that have begun there, that are reported, and that are released
 // to real trainers. PURE. The timeline only counts; the director of the search and the orders decide, each for their own
 // trials. On the clock a lap begins, is over, is due and is reported, in this order. Its record may come at any time before
 // the report. A lap is released as soon as it is certain, usually long before its turn on the clock.

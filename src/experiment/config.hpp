@@ -43,7 +43,7 @@ struct DataConfig {
     Cache cache = Cache::all;  // all: shards in memory; window: read ahead in pieces; none: each row from the file
     std::string
         stage;  // a directory on each host: shards are copied there first, and checked; "": they are read where they are
-    // Rows are shuffled in the whole shard (0), or: the shard is cut into windows of so many rows, the windows come in
+    // Rows are shuffled in the whole shard (0), or: the shard is cut into windows of this many rows, the windows come in
     // random order and are shuffled each in itself. `window` holds three of them in memory and takes 0 as 65536.
     std::int64_t shuffle_rows = 0;
 };
@@ -76,7 +76,7 @@ struct OptimizerConfig {
 struct ScheduleConfig {
     ScheduleKind kind = ScheduleKind::constant;
     double warmup_epochs = 0;          // linear from 0 to lr over this many epochs, of samples seen
-    double step_epochs = 30;           // step: multiply by gamma every so many epochs
+    double step_epochs = 30;           // step: multiply by gamma every step_epochs epochs
     std::vector<double> milestones{};  // multistep: multiply by gamma at each of these epochs; ascending
     double gamma = 0.1;                // step, multistep, exponential (there per epoch, 0.95 unless given)
     double min_lr = 0;                 // cosine, polynomial end here; plateau never goes below
@@ -113,7 +113,7 @@ struct TrainConfig {
     ClipConfig clip;              // of the gradient, before the update
     int accumulate = 1;           // batches whose mean gradient makes one update; at a unit's end, fewer batches do
     double ema = 0;               // [0, 1): validation and best/ use weights averaged with this decay; 0: off
-    bool outer_momentum = false;  // no setting: resolve() sets it if strategy.outer has momentum, which is part of the state
+    bool outer_momentum = false;  // not a setting: resolve() sets it if strategy.outer has momentum, a part of the state
     EarlyStopping early_stopping;
     // Random numbers are those of first weights, shuffling, dropout and augmentation. trial: each trial has its own.
     // experiment: all trials (with search.repeats: all trials of the same repeat) have the same, so that only the settings

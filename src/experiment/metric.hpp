@@ -44,7 +44,8 @@ MetricTraits const& metric_traits(std::string_view name);  // throws Error that 
 std::vector<std::string> metric_names();
 bool is_metric(std::string_view name);
 
-// Whether a metric of the user's own may have this name: val_, then small letters, digits and _, and no metric of the table.
+// Whether a metric of the user's own may have this name: val_, then small letters, digits and _, and not that of a metric of
+// the table.
 bool may_be_own_metric(std::string_view name);
 
 Mode natural_mode(std::string_view metric);  // throws Error for an unknown name, as the functions below

@@ -7,7 +7,7 @@ namespace hopscotch {
 
 std::set<std::string> model_files(Experiment const& experiment) {
     std::set<std::string> out{experiment.model.file, experiment.model.init_from};
-    Problems told("");  // what is wrong with the space was said when the experiment was read
+    Problems told("");  // errors of the space were reported when the experiment was read
     for (auto const& parameter : read_space(experiment, told).parameters) {
         if (parameter.path != "model.file" && parameter.path != "model.init_from") continue;
         for (auto const& value : parameter.values)

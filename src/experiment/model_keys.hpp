@@ -5,7 +5,7 @@
 
 namespace hopscotch {
 
-// The keys of "model" that are no arguments of the named one.
+// The keys of "model" that are not arguments of the named model.
 inline constexpr std::array<std::string_view, 6> k_model_keys{"name",      "file",   "init_from",
                                                               "init_mode", "freeze", "cache_frozen"};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Search procedures and samplers: everything that code outside `search` asks about one, a row each. No other code compares
-// their names. The makers stand in search/procedure_table.cpp, under the same names.
+// Search procedures and samplers, one row each: all facts about them that code outside `search` needs. No other code
+// compares their names. The makers stand in search/procedure_table.cpp, under the same names.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -13,7 +13,7 @@ namespace hopscotch {
 
 // Where a sampler's configurations come from.
 enum class Configurations {
-    drawn,       // from the space, as long as it is asked
+    drawn,       // from the space, as many as are asked for
     whole_grid,  // every point of the space
     named,       // search.configurations lists them, in place of a space
     one_changed  // the first value of every list, then one other value at a time; the result needs all of these trials
@@ -27,11 +27,11 @@ struct SamplerTraits {
     bool is_list() const { return configurations == Configurations::whole_grid || configurations == Configurations::named; }
 };
 
-// Whether a run may get more trials: what the search decided about the first ones must not depend on their number.
+// Whether a run may get more trials: the decisions about the first ones must not depend on their number.
 enum class MoreTrials {
     never,
     if_undisturbed,  // results lead to later trials: no orders, and no lap that only the clock of decisions releases
-    in_stages,       // the trials of then are searched to their end, and the new ones after them
+    in_stages,       // the original trials are searched to their end, then the new ones
     always
 };
 

@@ -63,12 +63,12 @@ void apply_override(Json& document, std::string const& text, Problems& problems)
     if (equals == text.npos || path.empty() || path.front() == '.' || path.back() == '.' || path.find("..") != path.npos)
         return problems.add(at, json_path(path), "expected path=value (for example train.optimizer.lr=0.1)");
     auto const words = text.substr(equals + 1);
-    Problems unread("");  // a value that is no JSON is a string: --set run.dir=runs/a
+    Problems unread("");  // a value that is not JSON is a string: --set run.dir=runs/a
     Json value = parse_json(words, unread);
     if (!unread.empty() && is_number_too_large(words)) return problems.add(at, json_path(path), unread.entries()[0].problem);
     if (!unread.empty()) value = Json(words);
     place_all(value, at);
-    // Keys of the space are dotted themselves: everything behind "space." is one key.
+    // Keys of the space are dotted themselves: everything after "space." is one key.
     if (path.starts_with("space.")) {
         auto& space = document["space"];
         if (!space.is_object()) space = Json(Json::Object{});
@@ -93,7 +93,7 @@ bool is_searched(Json const& document, std::string_view path) {
     return (space != nullptr && is_in(*space)) || (listed && std::ranges::all_of(list->array(), is_in));
 }
 
-// A trial takes its value from the space: what --set writes elsewhere would change nothing.
+// A trial takes its value from the space: a value that --set writes elsewhere would change nothing.
 void refuse_searched(Json const& document, std::vector<std::string> const& overrides, Problems& problems) {
     for (auto const& text : overrides) {
         auto const path = text.substr(0, text.find('='));
@@ -177,11 +177,11 @@ void describe_experiment(Problems& problems) {
 
 TrialConfig resolve(Experiment const& experiment, Assignment const& assignment, Problems& problems) {
     TrialConfig out;
-    Json document(Json::Object{});  // of what a trial reads alone: this is done for every value of the space
+    Json document(Json::Object{});  // only the part that a trial reads: this is done for every value of the space
     document.place(experiment.document.at_position());
     for (auto const* section : {"data", "model", "train"})
         if (auto const* given = experiment.document.find(section)) document[section] = *given;
-    // What is searched but not active in this trial is absent, even if the document gives it a value.
+    // A searched key that is not active in this trial is absent, even if the document gives it a value.
     if (experiment.space.is_object())
         for (auto const& member : experiment.space.object()) erase(document, member.key);
     for (auto const& [path, value] : assignment) {

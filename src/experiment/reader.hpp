@@ -42,7 +42,7 @@ void default_mode(Experiment& experiment, Mode mode);
 Json to_json(Assignment const& assignment);
 Assignment assignment_from_json(Json const& object);
 
-// The assignment without search.repeat and search.fold: what the copies of a configuration share.
+// The assignment without search.repeat and search.fold: the part that the copies of a configuration share.
 Assignment configuration_of(Assignment const& assignment);
 
 }  // namespace hopscotch

@@ -17,10 +17,10 @@ struct SlowRank {
 // Delays on purpose, to measure their effect on a strategy. The summary lists them.
 struct InjectConfig {
     std::vector<std::string> as_written;  // "slow:rank=3,factor=2", "slow:rank=3,factor=2,after=20", "delay:sync_s=20"
-    std::vector<SlowRank> slow;           // a rank's batches take so many times longer
+    std::vector<SlowRank> slow;           // a rank's batches take this many times as long
     double sync_s = 0;                    // added to each synchronisation: a step or mean of all trainers, a hop
 
-    double slowness_of(int rank, std::int64_t units) const {  // after so many units
+    double slowness_of(int rank, std::int64_t units) const {  // after this many units
         double out = 1;
         for (auto const& each : slow) out *= each.rank == rank && units >= each.after ? each.factor : 1;
         return out;
@@ -30,8 +30,8 @@ struct InjectConfig {
 // Whether rank 0 only schedules, or its process trains too. With threads of one process both are the same.
 enum class SchedulerPlacement { dedicated, shared };
 
-// Whether a trainer has a thread beside the one that trains. automatic: on a GPU, and where each trainer has a core for it;
-// then states below a megabyte are too small for it.
+// Whether a trainer has a helper thread beside the one that trains. automatic: on a GPU, and where each trainer has a core
+// for it; then states below a megabyte are too small for it.
 enum class HelperThreads { automatic, on, off };
 
 // Which best models a run keeps: one of the run, or one of every trial.
@@ -88,7 +88,7 @@ struct RunConfig {
     KeepBest keep_best = KeepBest::run;
     double report_every_s = 60;  // report.html is renewed this often, or more rarely if that took over 1 % of a core; 0:
                                  // only at the end of each job
-    bool tensorboard = true;          // event files in tb/, one a trial
+    bool tensorboard = true;     // event files in tb/, one a trial
     std::vector<std::string> on_end;  // the command that rank 0 starts when the run has ended; empty: none
     InjectConfig inject;              // array of texts
 };

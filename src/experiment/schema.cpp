@@ -26,7 +26,7 @@ struct ObjectKeys {
     }
 };
 
-// A default that nobody may write: 0 stands for "as the other settings say".
+// A default that an experiment may not contain: 0 stands for "as the other settings say".
 void drop_unwritable_default(Json& schema) {
     auto const* fallback = schema.find("default");
     auto const* least = schema.find("minimum");
@@ -76,7 +76,7 @@ class SchemaBuilder {
 public:
     explicit SchemaBuilder(Readers const& readers) : readers_(readers) {}
 
-    // The keywords of the object at this path. Values that are no object meet them all.
+    // The keywords of the object at this path. A value that is not an object meets them all.
     Json keywords(std::string const& path, Choices const& choices) {
         Notes notes(choices);
         Problems unread("", &notes);
@@ -143,7 +143,7 @@ private:
         return out;
     }
 
-    // A reference to the definition; a second definition of another kind of thing gets a number.
+    // A reference to the definition; a second definition of a different kind gets a number.
     Json property(std::string const& path, std::string const& name, Json const& schema) {
         auto const plain = is_required(schema) ? without(schema, "required") : schema;
         auto dotted = path.empty() ? name : path.substr(1) + "." + name;

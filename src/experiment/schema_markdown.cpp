@@ -84,7 +84,7 @@ Where where(Json const& object, std::string_view key, Json const& reference) {
 
 constexpr std::size_t k_columns = 120;
 
-// Lines of the width of the other pages; those behind the first are indented.
+// Lines of the width of the other pages; those after the first are indented.
 std::string wrapped(std::string_view text) {
     std::string out, line;
     while (!text.empty()) {

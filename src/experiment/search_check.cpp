@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a search procedure asks of the space and of train: checked at the start, said where it is written.
+// The demands of a search procedure on the space and on train: checked at the start, reported at the place of the setting.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ bool has_zero_and_more(Parameter const& parameter) {
     return std::any_of(parameter.values.begin(), parameter.values.end(), is_zero) && parameter.values.size() > 1;
 }
 
-// Does the size or the meaning of the state's tensors depend on this key? A model's own arguments: one cannot know.
+// Whether the size or the meaning of the state's tensors depends on this key. A model's own arguments count: they may.
 bool changes_the_layout(Parameter const& parameter) {
     constexpr std::array<std::string_view, 7> in_train{
         "train.loss",     "train.optimizer",    "train.optimizer.name", "train.optimizer.centered", "train.optimizer.decay",

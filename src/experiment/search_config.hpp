@@ -20,15 +20,15 @@ enum class Objective { last, best };
 // Limits that end the search early. Trials in training then continue to their next decision.
 struct SearchBudget {
     std::optional<std::int64_t> trials;     // no more configurations than this
-    std::optional<std::int64_t> epochs;     // after so many epochs of all trials, no trial starts or goes on
+    std::optional<std::int64_t> epochs;     // after this many epochs of all trials, no trial starts or goes on
     std::optional<double> target;           // likewise after a trial has reported this value of search.metric
-    std::optional<std::int64_t> patience;   // likewise after so many trials in a row ended without a new best; at least 1
+    std::optional<std::int64_t> patience;   // likewise after this many trials in a row ended without a new best; at least 1
     std::optional<double> hours;            // of wall clock, all jobs of the run together: then no trial starts or goes on
     std::optional<double> hours_per_trial;  // trained and validated: then that trial is stopped, at the end of a lap
 };
 
 struct TpeConfig {              // samplers that learn (tpe, bohb)
-    std::int64_t startup = 10;  // random up to so many results; with a rule: results after the same number of epochs
+    std::int64_t startup = 10;  // random up to this many results; with a rule: results after the same number of epochs
     int candidates = 24;        // drawn from the good trials' density; the best ratio of good to bad is tried
     bool multivariate = true;   // one density over all keys that are always active; false: one a key
 };

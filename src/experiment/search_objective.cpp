@@ -16,7 +16,7 @@ namespace {
 
 constexpr int k_most_copies = 1000;
 
-// Trials that take over each other's states are no copies of a configuration any more.
+// Trials that take over each other's states are no longer copies of a configuration.
 void read_copies(ObjectReader& reader, std::string const& procedure, SearchConfig& out) {
     reader.read({"repeats", "Each configuration is trained so many times with other random numbers, and the mean decides."},
                 out.copies.repeats, up_to(k_most_copies, at_least(1)));

@@ -23,7 +23,7 @@ struct Name {
 // `now`.
 void read_choice(ObjectReader& reader, Key const& key, std::string& out, Names const& now, Names const& later = {});
 
-// For a watcher: one of `names`, by default `fallback`, which read_choice() says itself.
+// For a watcher: one of `names`, by default `fallback`. read_choice() does this itself.
 void describe_choice(ObjectReader& reader, Key const& key, std::string const& fallback, Names const& names);
 
 // Returns the name that holds: the given one, or the default's; empty if an unknown one was given. A row of the table has a

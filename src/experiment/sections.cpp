@@ -46,7 +46,7 @@ AugmentConfig read_augment(Json const& entry, std::string const& path, Problems&
     }
     auto named = Json::object({{"name", entry}});
     named.place(entry.at_position());
-    // A bare name is told at itself: it has no key "name" in the file.
+    // Complaints about a bare name stand at the name: the file has no key "name".
     Problems bare("");
     ObjectReader reader(entry.is_string() ? named : entry, path, entry.is_string() ? bare : problems);
     read_augment_keys(reader, out);
@@ -137,7 +137,7 @@ ModelConfig read_model(ObjectReader reader, Json const& section) {
             if (std::find(k_model_keys.begin(), k_model_keys.end(), member.key) == k_model_keys.end())
                 arguments.push_back(member);
     out.arguments = Json(std::move(arguments));
-    // Each argument keeps its own place. What is said of them as a whole is said of the model that was named.
+    // Each argument keeps its own place. Complaints about the arguments as a whole stand at the name of the model.
     auto const* name = section.find("name");
     out.arguments.place(name != nullptr ? name->at_position() : section.at_position());
     return out;

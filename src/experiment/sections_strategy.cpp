@@ -149,7 +149,7 @@ void read_averaging_keys(ObjectReader& reader, StrategyKeys const& own, Strategy
     outer.finish();
 }
 
-// "name:key=value,key=value" as its numbers; empty if it is none.
+// "name:key=value,key=value" as its numbers; empty if the text does not have this form.
 struct Injection {
     std::string name;
     std::vector<std::pair<std::string, double>> values;
@@ -179,7 +179,7 @@ bool has_keys(Injection const& injection, std::vector<std::string_view> const& k
 
 constexpr double k_most_slow = 1000, k_longest_delay_s = 3600;
 
-// Why it cannot be, or empty. Comparisons are the way round that NaN fails.
+// The reason why the values are refused, or empty. The comparisons are written so that NaN is refused.
 std::string take_slow(Injection const& injection, InjectConfig& out) {
     auto const rank = injection.values[0].second, factor = injection.values[1].second;
     auto const after = injection.values.size() > 2 ? injection.values[2].second : 0;

@@ -139,7 +139,7 @@ void read_loss(ObjectReader& reader, TrainConfig& out) {
     read_numbers(reader,
                  {"class_weights",
                   "cross_entropy: a weight for each class; bce_with_logits: a weight of the positives of each label."},
-                 weights, above(0));  // of a batch of weight 0 there is no mean
+                 weights, above(0));  // a batch of weight 0 has no mean
 }
 
 EarlyStopping read_early_stopping(ObjectReader reader) {

@@ -139,7 +139,7 @@ Space read_space(Experiment const& experiment, Problems& problems) {
             parameter->step_values = experiment.step_values;
             out.parameters.push_back(std::move(*parameter));
         }
-    if (problems.entries().size() > before) return out;  // conditions and starts would only repeat it
+    if (problems.entries().size() > before) return out;  // conditions and starts would only repeat the complaints
     std::size_t listed = 0;
     for (auto const& parameter : out.parameters) listed += parameter.values.size();
     if (listed > k_most_listed) {

@@ -29,7 +29,7 @@ struct Parameter {
     double low = 0, high = 0;           // inclusive
     bool log = false;                   // uniform in the logarithm
     std::optional<double> step;         // low, low + step, ... up to high
-    std::optional<std::int64_t> count;  // grid: so many points, endpoints included
+    std::optional<std::int64_t> count;  // grid: this many points, endpoints included
     std::vector<Json> values;           // choice: the values; constant: the one; ranges: {low, high} as written
     std::vector<Condition> when;        // active only if all hold
     StepValues step_values = StepValues::decimal;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is every key of the space a setting, and does the reader take every bound and value? Asked of the reader itself: each is
-// written into the document, one at a time, and what the reader then says is reported where the space says it.
+// Checks that every key of the space is a setting, and that the reader accepts every bound and value. Each is written into
+// the document, one at a time; the reader's complaints are reported at their place in the space.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace hopscotch {
 namespace {
 
-// The parents' values under which this parameter is active; empty if it always is or if none of the listed values does it.
+// The parents' values under which this parameter is active; empty if it is always active, or if no listed value makes it so.
 void activate(Space const& space, Parameter const& parameter, Assignment& wanted) {
     for (auto const& condition : parameter.when) {
         if (value_of(wanted, condition.path) != nullptr) continue;
@@ -77,7 +77,7 @@ class ValueCheck {
 public:
     ValueCheck(Experiment const& experiment, Space const& space, Problems& problems)
         : experiment_(experiment), space_(space), problems_(problems) {
-        // What is wrong with the document itself has been said.
+        // Errors of the document itself have been reported.
         for (auto const& entry : problems.entries()) said_.insert(entry.path + entry.problem);
     }
 
@@ -97,7 +97,7 @@ public:
 private:
     void report(Parameter const& parameter, Position at, Problems::Entry const& entry) {
         if (!said_.insert(entry.path + entry.problem).second) return;
-        // The configuration that was tried has values of all parameters: the wrong path may be another one's.
+        // The tried configuration has values of all parameters: the wrong path may belong to another parameter.
         bool const wrong_path = entry.problem.starts_with("unknown key");
         auto const& blamed = wrong_path ? parameter_at(entry.path, parameter) : parameter;
         auto const own = json_path(blamed.path);
@@ -135,11 +135,11 @@ void check_counts(Experiment const& experiment, Space const& space, Problems& pr
     }
 }
 
-// What is listed is tried as it is listed: its values need not go with each other.
+// Listed configurations are tried as they are: values of different ones need not fit together.
 void check_configurations(Experiment const& experiment, Problems& problems) {
     auto const& list = experiment.search.proposals.configurations.array();
     auto const assignments = listed_configurations(experiment);
-    std::set<std::string> said;  // what is wrong with the document itself has been said
+    std::set<std::string> said;  // errors of the document itself have been reported
     for (auto const& entry : problems.entries()) said.insert(entry.path + entry.problem);
     for (std::size_t i = 0; i < assignments.size(); ++i) {
         Problems found("");

@@ -18,7 +18,7 @@ std::optional<Parameter> read_parameter(Json::Member const& member, Problems& pr
 // {path: value | [values] | {"above": x, "below": x}}, of `when` and of `forbid`.
 std::vector<Condition> read_conditions(Json const& object, std::string const& path, Problems& problems);
 
-// For a watcher: what read_conditions() takes; what a parameter is if it is no object.
+// For a watcher: the input of read_conditions(); the values of a parameter that is not an object.
 Json conditions_schema();
 Json listed_values_schema();
 

@@ -12,7 +12,7 @@
 namespace hopscotch {
 namespace {
 
-// Digits behind the point of the shortest decimal of a number: 2 for 0.25, 5 for 1e-05, 0 for 3.
+// Digits after the point of the shortest decimal of a number: 2 for 0.25, 5 for 1e-05, 0 for 3.
 int decimals_of(double value) {
     auto const text = fmt::format("{}", value);
     auto const end = std::min(text.find('e'), text.size());
@@ -53,7 +53,7 @@ bool is_range(Parameter const& parameter) {
     return parameter.type == Parameter::Type::real || parameter.type == Parameter::Type::integer;
 }
 
-// Of a condition: the values that are one of the parameter's become exactly that value.
+// Of a condition: numbers that equal a value of the parameter but for rounding become exactly that value.
 void fit(Condition& condition, Parameter const& parameter) {
     auto const fitted = [&](double bound) {
         auto const value = value_in_range(parameter, Json(bound));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The values of a range with steps or a count. low + i * step is the decimal that people write: 0.3, although the sum
-// 0.1 + 2 * 0.1 of binary numbers is 0.30000000000000004. So all comparisons of values may ask for equal numbers.
+// 0.1 + 2 * 0.1 of binary numbers is 0.30000000000000004. So values can be compared for equality.
 #pragma once
 #include <optional>
 #include <string>

@@ -64,7 +64,7 @@ struct StrategyConfig {
     // divide; whole: by speed, one trainer a shard; equal: the same number to each, whatever their speed.
     OwnersBy owners = OwnersBy::shares;
 
-    // mop: so many trainers train a unit together, step by step, on as many shards (a bundle); bits depend on this number,
+    // mop: this many trainers train a unit together, step by step, on as many shards (a bundle); bits depend on this number,
     // and not on the number of trainers. 1: no groups. For fewer trials than trainers. "auto": a number that the first start
     // of a run chooses (docs/strategies.md); until then auto_groups is true.
     int group_size = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strategies: everything that code outside a strategy asks about the strategy, one row each. No other code compares names
-// of strategies. The makers and the cost estimates stand in strategy/strategy_table.cpp, which has the same names.
+// Strategies, one row each: all facts about a strategy that code outside it needs. No other code compares names of
+// strategies. The makers stand in strategy/strategy_table.cpp, the estimates in analysis/cost/run_estimate.cpp: same names.
 #pragma once
 #include <string>
 #include <string_view>

@@ -54,7 +54,7 @@ Attempt::Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& opti
           prepared, recorder_,
           [this](TrialId trial, std::string const& why) {
               if (!catch_up_ || !catch_up_->waits_for(trial))
-                  pump_.dispatcher().leave(trial, why);  // else to the end of what is known
+                  pump_.dispatcher().leave(trial, why);  // otherwise the lap goes on to the end of the known laps
           },
           pump_.dispatcher()),
       triage_(*prepared.director, recorder_, control_, catch_up_.get(), prepared.inputs.experiment.search.retries),
@@ -158,7 +158,7 @@ void Attempt::retry(LapRecord const& record) {
     end_with(TrialGoesBack{std::move(text)});
 }
 
-// After the end, the lap may have been under way when an order changed its trial. Otherwise the state was damaged.
+// After the attempt's end, an order may have changed the trial while the lap was under way. Otherwise the state was damaged.
 void Attempt::refuse(LapRecord const& record) {
     if (triage_.note_wrong(record.trial) && !end_) end_with(DamagedState{recorder_.shelf().chain().complaint(record)});
 }

@@ -28,7 +28,7 @@ struct RunOptions;
 
 class Attempt : public LapSink {
 public:
-    // Of the job, over all attempts. publish: gets what goes into live.json.
+    // Of the job, over all attempts. publish: gets the content of live.json.
     struct OfJob {
         OwnerMoves& moves;
         RunMeter& meter;
@@ -39,7 +39,7 @@ public:
 
     // Trains until every trial has ended, or until something else ends the attempt.
     AttemptEnd run();
-    // What has ended the attempt since run(), while best() waited for trainers. Nothing: it has not ended otherwise.
+    // The event that has ended the attempt since run(), while best() waited for trainers. Nothing: there was none.
     std::optional<AttemptEnd> const& end() const { return end_; }
 
     // After a signal: the trainers save their states, within run.grace_s.

@@ -52,7 +52,7 @@ void AttemptView::show(std::int64_t trials_ended, double now_s) {
 
 void AttemptView::finish(std::int64_t trials_ended) {
     auto last = state(trials_ended);
-    last.done = last.total;  // orders have changed what there was to do
+    last.done = last.total;  // orders have changed the amount of work
     live_->finish(last);
 }
 

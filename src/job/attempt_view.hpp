@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people see of an attempt: how far the job is, and what live_view.hpp makes of that.
+// The view of an attempt for people: the progress of the job, and its display by live_view.hpp.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -29,7 +29,8 @@ public:
         : prepared_(prepared), recorder_(recorder), pump_(pump), meter_(meter), options_(std::move(options)) {}
 
     bool start(double now_s);  // RunMeter::start
-    // Before begin(), if trials continue from files that have so many units of their laps. job_begins: in its first attempt.
+    // Before begin(), if trials continue from files that have this many units of their laps. job_begins: in its first
+    // attempt.
     void go_on(std::vector<TrialView> const& trials, std::map<TrialId, double> const& units, bool job_begins);
     void begin();
     void lap_done(LapRecord const& record, TrialView const& trial);
@@ -47,7 +48,8 @@ private:
     Options options_;
     std::unique_ptr<LiveView> live_;  // from begin() on
     double next_view_s_ = 0;
-    // FLOPs: of laps that have ended in this attempt; what began with units of earlier jobs, less the trainers' count then.
+    // FLOPs: of laps that have ended in this attempt; of units of earlier jobs in laps that go on, less the trainers' count
+    // then.
     double flops_of_laps_ = 0, flops_before_ = 0;
 };
 

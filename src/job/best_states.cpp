@@ -94,7 +94,7 @@ Json BestStates::analyse(Summary const& summary) {
     auto errors = parse_json_or_throw(*errors_, "errors on the validation rows");
     try {
         write_errors(make_folders(prepared_.inputs.experiment.run.dir, "best"), id, errors);
-    } catch (IoError const& error) {  // the model is there: its errors are not worth another job
+    } catch (IoError const& error) {  // the model is written: a failure of its errors file must not fail the job
         log_warning(fmt::format("best/validation.json is left out: {}", error.what()));
     }
     return errors;

@@ -26,8 +26,8 @@ struct Summary;
 
 class BestStates {
 public:
-    // How it waits for the trainers. hear: takes one message, if one comes in time. stops: nothing is awaited any more,
-    // because the attempt ends, or a signal has come.
+    // The wait for the trainers. hear: takes one message, if one comes in time. stops: the waiting ends, because the attempt
+    // ends, or a signal has come.
     struct Waiting {
         std::function<void(double timeout_s)> hear;
         std::function<bool()> stops;
@@ -35,15 +35,15 @@ public:
     // All must outlive it. catch_up: null: nothing of earlier jobs.
     BestStates(PreparedRun const& prepared, Recorder& recorder, Pump& pump, CatchUp* catch_up, Waiting waiting);
 
-    // While the trials train: who has their states.
+    // While the trials train: notes which trainer has their states.
     void lap_done(LapRecord const& record);
     // The trainers' answers.
     void fetched(Buffer state) { fetched_ = std::move(state); }
     void scored(LapRecord const& record) { test_record_ = record; }
     void analysed(std::string const& errors) { errors_ = errors; }
 
-    // Each does nothing, or leaves off, if waiting.stops().
-    // The best trial's metrics on the test shards. None if the dataset has no test shards, or if scoring failed.
+    // Each does nothing, or stops, if waiting.stops(). The best trial's metrics on the test shards. None if the dataset has
+    // no test shards, or if scoring failed.
     std::optional<Metrics> test(Summary const& summary);
     void write(Summary const& summary, std::optional<Metrics> const& test);  // best/model.safetensors, best/model.json
     Json analyse(Summary const& summary);  // then best/validation.json, the errors of this model; null: not known

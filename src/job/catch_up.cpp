@@ -58,8 +58,8 @@ CatchUp::Heard CatchUp::tell(Director& director, Recorder& recorder) {
         if (record.outcome == Outcome::finished) out.known[{record.trial, record.epoch}] = record.state.hash;
         take();
     }
-    // If a record came after its trial was stopped, and the trial was resumed, the lap is news when it comes again. The best
-    // state of a trial that stays stopped may be the end of such a lap.
+    // If a record came after its trial was stopped, and the trial was resumed, the lap counts as new when it comes again.
+    // The best state of a trial that stays stopped may be the end of such a lap.
     std::erase_if(out.known, [&](auto const& lap) {
         auto const& trial = director.trials()[lap.first.first.index()];
         return lap.first.second >= trial.epochs_done && !has_ended(trial.status);

@@ -39,7 +39,7 @@ public:
     std::set<LapId> const& ends_to_keep() const { return pinned_; }
     bool waits() const { return !again_.empty(); }  // laps are being trained again
     bool waits_for(TrialId trial) const;
-    // Of the trials whose lap goes on from its middle: how many units of the lap their file has.
+    // For trials whose lap goes on from its middle: the number of units of the lap in their file.
     std::map<TrialId, double> units_in_files(std::vector<TrialView> const& trials) const;
 
     // The file with the state after that lap. Null if no file has it.

@@ -33,8 +33,8 @@ void complain_of(Experiment const& experiment, std::string const& key, std::stri
     problems.add(metric != nullptr ? metric->at_position() : Position{}, "/search/" + key, problem);
 }
 
-// Why no trial can have this metric, whatever it learns; "": it can, or an older import has not counted. Of two classes,
-// both must be there; of labels, one that is true in some rows and false in others.
+// The reason why no trial can have this metric; "": a trial can, or an older import has not counted. Of two classes, both
+// must be there; of labels, one that is true in some rows and false in others.
 std::string not_measurable(Manifest const& manifest, std::string_view metric) {
     auto const& counts = manifest.class_rows.valid;
     bool const auc = metric == k_val_auc, f1 = metric == k_val_f1;
@@ -51,8 +51,8 @@ std::string not_measurable(Manifest const& manifest, std::string_view metric) {
     return "";
 }
 
-// Without classes there is no accuracy, without validation shards no val_ anything. key: of search, where the metric is
-// named.
+// Without classes there is no accuracy, without validation shards there are no val_ metrics. key: of search, where the
+// metric is named.
 void check_metric(Experiment const& experiment, Manifest const& manifest, std::string const& key, std::string const& name,
                   Problems& problems) {
     auto const complain = [&](std::string const& problem) { complain_of(experiment, key, problem, problems); };

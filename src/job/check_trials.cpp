@@ -42,7 +42,7 @@ Position place_of(std::string_view path, Json document, Assignment const& assign
 }  // namespace
 
 void refuse_with_all_problems(Experiment const& experiment, Problems& problems) {
-    if (!experiment.document.is_object()) problems.throw_if_any();  // not read: there is no dataset to look for
+    if (!experiment.document.is_object()) problems.throw_if_any();  // not read: without it there is no dataset to check
     auto const sound = [&](std::string_view section) {
         return std::ranges::none_of(problems.entries(), [&](auto const& entry) {
             return entry.path.size() <= 1 || entry.path.starts_with(section);

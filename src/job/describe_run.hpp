@@ -8,7 +8,7 @@ namespace hopscotch {
 struct PreparedRun;
 struct RunFacts;
 
-std::string new_run_id();  // no two runs have the same
+std::string new_run_id();  // unique for each run
 RunFacts facts_of(PreparedRun const& prepared);
 
 }  // namespace hopscotch

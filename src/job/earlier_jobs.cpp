@@ -47,7 +47,7 @@ std::string text_of(Change const& change, std::string const& why) {
                        why.empty() ? "" : fmt::format(" ({})", why));
 }
 
-// Of the experiment: those that this run cannot go on with. Notes an extension in `earlier`.
+// Changes of the experiment with which this run cannot go on. Notes an extension in `earlier`.
 std::vector<std::string> refused_changes(EarlierJobs& earlier, Experiment const& experiment) {
     std::vector<Change> changes;
     differences(earlier.facts.experiment, experiment.document, "", changes);
@@ -86,7 +86,7 @@ void refuse_changes(EarlierJobs& earlier, Experiment const& experiment, Inputs c
         experiment.run.dir, text));
 }
 
-// Of the best trial when the run last finished. The job that goes on removes the summary, and writes them into
+// Of the best trial when the run last finished. The job that goes on removes the summary, and writes these metrics into
 // experiment.json.
 Json test_in_summary(std::filesystem::path const& directory) {
     if (status_of(directory) != "finished") return {};
@@ -122,8 +122,8 @@ EarlierJobs read_earlier_jobs(Experiment const& experiment, Inputs const& inputs
 }
 
 StepValues step_values_of(Experiment experiment, Journal const& journal) {
-    Problems told("");                             // of the space: said when the experiment was read
-    experiment.step_values = StepValues::decimal;  // whatever an earlier preparation of this job has found
+    Problems told("");                             // of the space: reported when the experiment was read
+    experiment.step_values = StepValues::decimal;  // whatever an earlier preparation of this job has set
     auto const space = read_space(experiment, told);
     bool const decimal = std::ranges::all_of(journal.released, [&](Lap const& lap) {
         return with_own_values(space, lap.assignment) == lap.assignment;

@@ -14,7 +14,7 @@
 namespace hopscotch {
 namespace {
 
-// Also those that have not come with a lap.
+// Also orders that have not come with a lap.
 std::vector<Order::Kind> orders_in(Journal const& journal) {
     std::vector<Order::Kind> out;
     for (auto const& order : journal.orders) out.push_back(order.kind);
@@ -45,7 +45,7 @@ std::string why_not_after(std::vector<Order::Kind> const& orders) {
     return "";
 }
 
-// A budget is part of what a run has promised, and does not change.
+// A budget is a promise of the run, and does not change.
 std::string why_not_within(SearchBudget const& budget, std::int64_t before, Journal const& journal) {
     if (budget.trials && *budget.trials <= before)
         return fmt::format(

@@ -52,7 +52,7 @@ std::optional<std::string> HeldLaps::overdue(double now_s) const {
     for (auto const& [trial, held] : held_) {
         if (!held.since_s || now_s < *held.since_s + prepared_.inputs.experiment.run.limits.deadline_s) continue;
         auto const& source = *held.laps.front().clone_of;
-        if (shelf_.at_risk(source.trial)) continue;  // it is being tried again
+        if (shelf_.at_risk(source.trial)) continue;  // the file is being tried again
         return fmt::format(
             "trial {} begins with the state of trial {} after epoch {}, which no file holds: that epoch is trained again",
             trial.value, source.trial.value, source.epoch);

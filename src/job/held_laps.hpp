@@ -29,9 +29,9 @@ public:
     void drop(TrialId trial) { held_.erase(trial); }
     void keep_end(LapId const& lap);  // tells the trainers once that a clone begins with the end of this lap
 
-    // Why a trial must go back to its last checkpoint; nothing: no trial must. A trainer may learn too late that it must
-    // keep the end of a lap. Then the lap is trained again, as after a loss. Before that, rank 0 waits as long as for a
-    // transfer, because the file may be on its way to the disk.
+    // The reason why a trial must go back to its last checkpoint; nothing: no trial must. A trainer may learn too late that
+    // it must keep the end of a lap. Then the lap is trained again, as after a loss. Before that, rank 0 waits as long as
+    // for a transfer, because the file may be on its way to the disk.
     std::optional<std::string> overdue(double now_s) const;
 
 private:

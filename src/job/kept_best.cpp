@@ -19,7 +19,7 @@ struct Kept {
     Json test;
 };
 
-// None if anything about the files is not as a job writes them: then the state is trained again.
+// None if the files are not as a job writes them: then the state is trained again.
 std::optional<Kept> kept_in(std::filesystem::path const& folder, Journal const& journal) {
     auto const file = folder / "model.json";
     std::error_code refused;
@@ -59,7 +59,7 @@ bool has_its_weights(std::filesystem::path const& folder, Json const& about) {
     auto const* recorded = about.find("weights_file");
     if (recorded == nullptr) return true;
     auto const file = folder / "model.safetensors";
-    std::error_code missing;  // hash_file says so
+    std::error_code missing;  // hash_file reports it
     auto const bytes = std::filesystem::file_size(file, missing);
     auto const same = [&](char const* key, Json const& value) {
         auto const* known = recorded->find(key);

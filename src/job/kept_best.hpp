@@ -23,7 +23,7 @@ struct KeptBest {
 // Only states that the journal has: the state hash in the file is that of the end of the lap. Local.
 KeptBest read_kept_best(std::filesystem::path const& run_dir, Journal const& journal);
 
-// Whether model.safetensors in this folder has the size and hash that its model.json (about) records. True of a run of an
+// Whether model.safetensors in this folder has the size and hash that its model.json (about) records. True for a run of an
 // earlier version, which recorded none. IoError if the weights cannot be read.
 bool has_its_weights(std::filesystem::path const& folder, Json const& about);
 

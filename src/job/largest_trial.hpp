@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large the states of a run's trials are, before any of them is trained.
+// The sizes of the states of a run's trials, before any of them is trained.
 #pragma once
 #include <cstdint>
 #include <string>

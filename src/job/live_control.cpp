@@ -39,7 +39,7 @@ Assignment changed(Experiment const& experiment, Assignment assignment, Assignme
         else
             at->second = value;
     }
-    Problems told("");  // of the space: said at the start
+    Problems told("");  // of the space: reported at the start
     return with_own_values(read_space(experiment, told), assignment);
 }
 
@@ -124,7 +124,7 @@ Answer LiveControl::resume(TrialView const& trial) {
         return {false, fmt::format("trial {} has {} ({}); it cannot continue", id, name_of(trial.status), trial.reason)};
     if (trial.epochs_done >= epochs)
         return {false, fmt::format("trial {} has been trained for all of its {}", id, epochs_text(epochs))};
-    left_.erase(trial.id);  // a lap that is still being left says nothing about it any more
+    left_.erase(trial.id);  // an earlier request to leave a lap no longer counts
     give({Order::Kind::resume, trial.id, -1, {}, "taken up by a user"});
     return {true, fmt::format("trial {} goes on after {}, up to {}", id, epochs_text(trial.epochs_done), epochs)};
 }

@@ -18,7 +18,7 @@ struct TrialView;
 
 class LiveView {
 public:
-    using Publish = std::function<void(RunView)>;  // gets what goes into live.json
+    using Publish = std::function<void(RunView)>;  // gets the content of live.json
     struct Job {
         std::string name, label;  // of RunView
         int trainers = 0;

@@ -17,8 +17,8 @@
 namespace hopscotch {
 namespace {
 
-// With the launcher's variables, a program with MPI would take itself for a rank of this job. Ours may come from the job
-// whose command started this one.
+// With the launcher's variables, a program with MPI would take itself for a rank of this job. The HOPSCOTCH_ variables may
+// come from the job whose command started this one.
 bool left_out(std::string_view variable) {
     for (std::string_view const prefix : {"OMPI_", "PMIX_", "PMI_", "PRTE_", "MPI_LOCAL", "HOPSCOTCH_RUN_DIR=",
                                           "HOPSCOTCH_STATUS=", "HOPSCOTCH_BEST_TRIAL=", "HOPSCOTCH_BEST_VALUE="})
@@ -49,7 +49,7 @@ std::vector<std::string> environment_for(RunConfig const& run, Summary const& su
 
 void run_on_end(RunConfig const& run, Summary const& summary) {
     if (run.on_end.empty()) return;
-    std::fflush(nullptr);  // what the job has printed stands before what the command prints
+    std::fflush(nullptr);  // the output of the job stands before the output of the command
     int const before = signal_caught();
     auto const problem = run_child({run.on_end, environment_for(run, summary), run.limits.on_end_s},
                                    [before] { return signal_caught() != before; });

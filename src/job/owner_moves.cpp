@@ -18,8 +18,8 @@
 namespace hopscotch {
 namespace {
 
-constexpr double k_roll_call_s = 0.25, k_regroup_s = 0.5;  // taken to cost so long until a move was measured
-constexpr double k_slow = 0.75;  // of the fastest. Cores that share a cache or a turbo differ by less; the laps will tell
+constexpr double k_roll_call_s = 0.25, k_regroup_s = 0.5;  // assumed costs until a move has been measured
+constexpr double k_slow = 0.75;  // of the fastest. Cores that share a cache or a turbo differ by less; laps show the rest
 constexpr double k_between_looks_s = 0.5;
 constexpr double k_times_look = 50;  // a look that simulates takes rank 0's time: at most 2 % of it
 constexpr int k_most_moves = 3;
@@ -46,7 +46,7 @@ WorkLeft OwnerMoves::work_left(double seconds_per_flop, std::map<TrialId, int> c
     return out;
 }
 
-// The simulation is asked only if the plan without it would be better, and its table must be better, too.
+// Simulates only if the plan without a simulation would be better; the simulated table must be better, too.
 std::optional<BetterOwners> OwnerMoves::better(std::vector<double> const& speed, WorkLeft const& left, double cost_s) const {
     auto const request = owners_request(prepared_, speed);
     auto const planned = better_owners(prepared_.fleet.owners, {plan_owners(request), cost_s}, speed, left);
@@ -58,7 +58,7 @@ std::optional<BetterOwners> OwnerMoves::better(std::vector<double> const& speed,
 
 std::optional<BetterOwners> OwnerMoves::after_roll_call(std::vector<double> speed) const {
     if (!moves_owners(prepared_)) return std::nullopt;
-    if (speed.empty() || std::ranges::min(speed) <= 0) return std::nullopt;  // the laps will tell
+    if (speed.empty() || std::ranges::min(speed) <= 0) return std::nullopt;  // the laps will show it
     auto const fastest = std::ranges::max(speed);
     for (auto& each : speed) each /= fastest;
     auto const slow = [](double each) { return each > 0 && each < k_slow; };

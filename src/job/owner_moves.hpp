@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When shards move to other owners, because trainers are faster or slower than thought: once after the roll call, and then
-// at the end of a lap, with the machinery of losses (rank0.cpp). Or because a trainer is lost.
+// Moves shards to other owners, because trainers are faster or slower than assumed (once after the roll call, then at the
+// end of a lap, by the code for losses in rank0.cpp), or because a trainer is lost.
 #pragma once
 #include <map>
 #include <optional>
@@ -35,7 +35,7 @@ public:
 
     // A lap of this attempt that counts.
     void hear(LapRecord const& lap);
-    // The move, if other owners would gain more than twice what it costs to move, and did so at the look before.
+    // The move, if other owners would gain more than twice its cost, also at the look before.
     std::optional<OwnersMove> look(double now_s);
     // A move begins; it ends when the next attempt has released its laps.
     void moves(double now_s);

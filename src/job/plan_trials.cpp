@@ -30,8 +30,8 @@ std::int64_t alive_before(PreparedRun const& prepared) {
                                             : static_cast<std::int64_t>(earlier.journal.most_alive);
 }
 
-// As many as have room for their states in memory, and for their checkpoints in half of what the disk has free. The
-// trainers have not reported yet: the host of rank 0 stands for all, with all trainers on it.
+// As many as have room for their states in memory, and for their checkpoints in half of the free disk space. The trainers
+// have not reported yet: the host of rank 0 stands for all, with all trainers on it.
 std::int64_t trials_with_room(PreparedRun const& prepared) {
     auto const bytes = std::max<std::uint64_t>(1, prepared.plan.state_bytes);
     auto const holders = static_cast<std::uint64_t>(prepared.holders());

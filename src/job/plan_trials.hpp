@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The routes of a run's trials, and how many trials are in training at once: as an earlier job recorded them, as the
+// The routes of a run's trials, and the number of trials in training at once: as an earlier job recorded them, as the
 // experiment says, or as simulations in FLOPs prefer.
 #pragma once
 #include <cstdint>

@@ -258,7 +258,7 @@ void prepare_data(PreparedRun& prepared, Problems& problems) {
     check_own_metrics(prepared.inputs.experiment, prepared.inputs.manifest, problems);
 }
 
-// strategy.group_size "auto": the run was prepared without groups. Returns why they have this size.
+// strategy.group_size "auto": the run was prepared without groups. Returns the reason for their size.
 std::string form_groups(PreparedRun& prepared, std::function<ChosenGroups(PreparedRun const&)> const& groups_of) {
     if (!prepared.inputs.experiment.strategy.auto_groups) return "";
     auto const groups = groups_of && !prepared.inputs.earlier ? groups_of(prepared) : ChosenGroups{};

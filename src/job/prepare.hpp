@@ -19,7 +19,7 @@ OwnersBy owners_by(PreparedRun const& prepared);
 double unit_cost_of(TrialConfig const& config, DataSchema const& schema, int shards);
 
 // Throws ConfigError with all problems of the experiment, the dataset and the run directory at once. trainers_of: the number
-// of trainers of the job; may throw ConfigError. groups_of: what strategy.group_size "auto" becomes in a new run; it gets
+// of trainers of the job; may throw ConfigError. groups_of: the value of strategy.group_size "auto" in a new run; it gets
 // the run prepared without groups. Without groups_of there are none.
 struct ChosenGroups {
     int size = 1;
@@ -31,8 +31,8 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
 // Throws CommError that names a file of the model that was replaced since the job began.
 void require_same_files(PreparedRun const& prepared);
 
-// A file of this model that the run did not begin with; empty: there is none. An order must not bring one: whoever may write
-// orders would decide which code the job executes.
+// A file of this model that the run did not begin with; empty: there is none. An order must not bring one: otherwise the
+// writer of an order could choose the code that the job executes.
 std::string new_file_of(PreparedRun const& prepared, ModelConfig const& model);
 
 // The same job after a loss: reads the rest of the work from the run directory. The owners stay as they are now.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rank 0 knows of a run before and while it trains, in four parts: what it was given, what it has planned, the trainers
-// that it has, and what it tells people. prepare.hpp makes it.
+// The knowledge of rank 0 about a run before and while it trains, in four parts: its inputs, its plan, its trainers, and its
+// texts for people. prepare.hpp makes it.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -54,7 +54,7 @@ struct RunPlan {
 struct Fleet {
     int trainers = 0;  // at the start
     OwnerTable owners;
-    bool equal_owners = false;  // not all trainers can open what other owners would give them
+    bool equal_owners = false;  // not all trainers can open the shards that other owners would get
     // Once a job has started.
     std::vector<std::string> hosts;  // by trainer
     bool on_gpu = false;             // some trainer is
@@ -64,7 +64,7 @@ struct Fleet {
 struct RunNotes {
     std::vector<std::string> warnings;  // idle trainers, uneven shards, large batches
     std::string known_trials;           // those of search.start_from
-    std::string other_bits;             // of a run with more trials: why a new run of all of them would have others
+    std::string other_bits;             // of a run with more trials: why a new run of all of them would have other bits
     std::string routes_and_number;      // why these routes, and this number in flight
 };
 

@@ -43,7 +43,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr int k_most_damages = 3;  // a host whose memory fails does so again
+constexpr int k_most_damages = 3;  // a host with faulty memory damages states again
 
 ByteCounts counts_of(std::vector<std::uint64_t> const& bytes) {
     return {static_cast<std::int64_t>(bytes.at(0)), static_cast<std::int64_t>(bytes.at(1)),
@@ -200,7 +200,7 @@ void Rank0::regroup(Attempt& job) {
     }
 }
 
-// The job began well: a complaint of the trainers is no bad input any more.
+// The job began well: from now on, a complaint of the trainers is not an error of the input.
 std::optional<Setback> Rank0::call_trainers_again() {
     try {
         return call_trainers();
@@ -224,7 +224,7 @@ std::variant<int, AttemptEnd> Rank0::work(Attempt& job) {
     if (prepared_.inputs.experiment.run.keep_best == KeepBest::trial) best.write_each(so_far);
     auto const test = best.test(so_far);
     best.write(so_far, test);
-    auto const errors = best.analyse(so_far);  // last: nobody loses a model by it
+    auto const errors = best.analyse(so_far);  // last: an error here loses no model
     if (job.end() && !std::holds_alternative<SignalCame>(*job.end())) return *job.end();
     if (signal_caught() != 0)
         if (auto setback = pause(job)) return AttemptEnd(std::move(*setback));
@@ -266,8 +266,7 @@ std::optional<Setback> Rank0::pause(Attempt& job) {
         signal_caught(), prepared_.inputs.experiment.run.limits.grace_s));
 }
 
-// Everything else has been written. Beyond 30 s, other ranks would not wait in MPI_Finalize: so it comes before the
-// farewell.
+// Everything else has been written. Other ranks wait at most 30 s in MPI_Finalize, so this comes before the farewell.
 void Rank0::tell_people(Summary const& summary) {
     auto const page = std::filesystem::path(prepared_.inputs.experiment.run.dir) / "report.html";
     if (pages_->finish(name_of(summary.status))) fmt::print("report: {}\n", page.string());

@@ -45,8 +45,8 @@ std::string read_text(std::string const& path) {
     }
 }
 
-// The experiment as the run keeps it, with the settings of its first command. run.dir is where the directory is now. What
-// starts commands, or writes elsewhere, is left out: it may be somebody else's.
+// The experiment as the run keeps it, with the settings of its first command. run.dir is where the directory is now. Leaves
+// out the keys that start commands or write elsewhere: the file may come from another user.
 std::string text_of_run(RunOptions const& options) {
     if (!holds_run(options.run_dir))
         throw ConfigError(
@@ -62,7 +62,7 @@ std::string text_of_run(RunOptions const& options) {
     return document.dump(2);
 }
 
-// What the document calls its strategy, mop by default; none if what stands there is no name.
+// The strategy's name in the document, mop by default; none if the value is not a name.
 std::optional<std::string> strategy_in(Json const& document) {
     auto const* section = document.find("strategy");
     auto const* name = section != nullptr ? section->find("name") : nullptr;
@@ -73,7 +73,7 @@ std::optional<std::string> strategy_in(Json const& document) {
 // --strategy comes before the settings, which may add to it. A section of the file that has this name already stays.
 std::vector<std::string> all_overrides(RunOptions const& options, std::string const& text) {
     auto overrides = options.overrides;
-    Problems told("");  // of the file: read_experiment says them
+    Problems told("");  // of the file: read_experiment reports them
     if (options.strategy && strategy_in(parse_json(plain_json(text), told)) != options.strategy)
         overrides.insert(overrides.begin(), "strategy=" + Json::object({{"name", *options.strategy}}).dump());
     if (!options.inject.empty()) overrides.push_back("run.inject=" + Json(options.inject).dump());
@@ -88,7 +88,7 @@ void keep_groups(Experiment& experiment) {
         auto const* section = before.find("strategy");
         auto const* size = section != nullptr ? section->find("group_size") : nullptr;
         if (size != nullptr && size->is_integer()) set_groups(experiment, static_cast<int>(size->integer()));
-    } catch (DataError const&) {  // read_earlier_jobs says what is wrong
+    } catch (DataError const&) {  // read_earlier_jobs reports the error
     }
 }
 

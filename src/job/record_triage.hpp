@@ -31,7 +31,7 @@ public:
         undone,       // an order stopped the lap, and was taken back since: the lap never happened
         retry,        // the lap failed through no fault of its trial, which goes back to its last checkpoint
         outdated,     // an order changed the trial while the lap was under way
-        wrong_start,  // the lap, or one before it, began with another state than its trial had
+        wrong_start,  // the lap, or one before it, did not begin with the state that its trial had
         known,        // the journal has the lap; it was trained again after a resume, and must give the same hash
         news
     };

@@ -50,7 +50,7 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
     if (experiment.run.tensorboard)
         events_ = std::make_unique<TrialEvents>(folder, experiment, journal());
     else
-        std::filesystem::remove_all(folder, ignored);  // of an earlier job: it would not go on
+        std::filesystem::remove_all(folder, ignored);  // of an earlier job: the folder would not be continued
 }
 
 Recorder::~Recorder() = default;
@@ -72,7 +72,7 @@ void Recorder::show(Json const& journal_line) {
 void Recorder::released(Lap const& lap) {
     shelf_.released(lap);
     if (!told_.contains(lap.id())) trace_->released(lap.id());
-    // An order may have taken back what it was to begin with.
+    // An order may have taken back the lap that this lap was to begin with.
     auto const before = known_.find({lap.trial, lap.epoch});
     if (before != known_.end() && before->second == lap.clone_of) return;
     journal_->lap_released(lap);
@@ -165,8 +165,8 @@ Metrics Recorder::lap_done(LapRecord const& record, TrialView const& trial) {
     return metrics;
 }
 
-// A lap that was left has none. One that was under way when its trial was stopped comes again, with the same ones, if the
-// trial goes on.
+// A lap that was left has no metrics. A lap that was under way when its trial was stopped comes again, with the same
+// metrics, if the trial goes on.
 void Recorder::append_metrics(LapRecord const& record, Metrics const& metrics, Assignment const& assignment) {
     if (record.outcome == Outcome::stopped || !told_.insert({record.trial, record.epoch}).second) return;
     metrics_->append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);

@@ -66,7 +66,7 @@ public:
     // Throws Error if another job has taken the directory over (a resumed run, while this one seemed dead): from then on
     // this one writes and deletes nothing there. lap_done(), tick() and finish() check this, too.
     void stop_if_replaced();
-    // Is current for as long as the run is this job's. For what writes into the directory beside the recorder.
+    // Is current as long as the run belongs to this job. For other code that writes into the directory.
     FileIdentity journal() const;
     bool finished() const { return finished_; }
     Tally const& tally() const { return tally_; }

@@ -16,7 +16,7 @@
 namespace hopscotch {
 namespace {
 
-// Times of units are for the summary and the trace alone: a run goes on without those that cannot be read.
+// Times of units are for the summary and the trace alone: a run goes on without unreadable ones.
 class LenientReader {
 public:
     explicit LenientReader(std::filesystem::path const& directory) : units_(directory) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the records of a run add up to: summary.json and trials.csv.
+// The sums of the records of a run: summary.json and trials.csv.
 #include <fmt/format.h>
 
 #include <utility>
@@ -18,7 +18,7 @@
 namespace hopscotch {
 namespace {
 
-// What rank 0 knows at the end of the job.
+// The facts that rank 0 knows at the end of the job.
 void add_end(Summary& out, RunEnd const& end) {
     out.status = end.status;
     out.reason = end.reason;
@@ -37,7 +37,7 @@ void add_end(Summary& out, RunEnd const& end) {
     out.times.hop_s = percentiles(end.hop_s);
 }
 
-// What the laps add up to.
+// The sums over the laps.
 void add_tally(Summary& out, Tally const& tally) {
     out.times.makespan_s = tally.makespan_s();
     out.times.lower_bound_s = tally.lower_bound_s();
@@ -112,7 +112,7 @@ Summary Recorder::finish(RunEnd const& end, std::vector<TrialView> const& trials
     auto const summary = summarise(end, trials);
     table_is_written_ = false;
     complete(summary);
-    write_summary(directory_ / "summary.json", summary);  // the last one: it says that the others are there
+    write_summary(directory_ / "summary.json", summary);  // the last one: its presence means that the others are there
     return summary;
 }
 

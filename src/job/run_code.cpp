@@ -11,7 +11,7 @@
 
 namespace hopscotch {
 
-// What a trial was released with counts, whatever the experiment says: the journal may come from somebody else, too.
+// The configuration with which a trial was released counts, not the experiment: the journal may come from another user, too.
 std::set<std::string> code_files(Experiment const& experiment, Journal const& journal) {
     std::set<std::string> out{experiment.model.file};
     std::map<TrialId, Assignment const*> before;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The code that a run directory names: model.file of a plug-in or a TorchScript file. A command that only reads a run
-// directory executes such a file if the user says so, because the directory may be somebody else's (docs/security.md).
+// directory executes such a file if the user says so, because the directory may come from another user (docs/security.md).
 #pragma once
 #include <set>
 #include <string>

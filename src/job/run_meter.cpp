@@ -24,7 +24,7 @@ double RunMeter::flops_of(std::vector<TrialView> const& trials, std::map<TrialId
 
 void RunMeter::learn(LapRecord const& record, TrialView const& trial) {
     unit_s(trial);
-    // Of many units some say enough; in another lap these are others.
+    // Of many units a sample is enough; another lap takes others.
     constexpr std::size_t k_most_units = 64;
     auto const& kind = kinds_.at(trial.id);
     auto const stride = record.units.size() / k_most_units + 1;
@@ -60,7 +60,7 @@ RunMeter::Work RunMeter::work(std::vector<TrialView> const& trials, double flops
     }
     if (planned_epochs > epochs && epochs > 0) out.total *= planned_epochs / epochs;
     if (running_flops > 0) here_s += std::max(0.0, flops_ahead) * running_s / running_flops;
-    constexpr double k_nearly = 0.999;  // a trial that has not ended has something left: its validation
+    constexpr double k_nearly = 0.999;  // a trial that has not ended has work left: its validation
     out.done = std::min(out.before + here_s, (ended ? 1 : k_nearly) * out.total);
     out.before = std::min(out.before, out.done);
     return out;

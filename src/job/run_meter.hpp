@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The work of a job for its progress and its ETA, in seconds of a trainer: units at the time that trials of their kind have
-// taken so far (schedule/unit_times.hpp). Trials that differ tenfold would make a count of units lie.
+// taken so far (schedule/unit_times.hpp). If trials differ tenfold, a count of units would mislead.
 #pragma once
 #include <map>
 #include <optional>
@@ -21,9 +21,9 @@ public:
     bool start(double now_s);
     std::optional<double> started_s() const { return started_s_; }  // monotonic; none: no attempt has begun
 
-    // What the trials have now is of earlier jobs: their laps, and of a lap that goes on, units.
+    // The present progress of the trials comes from earlier jobs: laps, and the units of a lap that goes on.
     void begin(std::vector<TrialView> const& trials, std::map<TrialId, double> const& units);
-    // FLOPs of so many units of each trial.
+    // FLOPs of this many units of each trial.
     static double flops_of(std::vector<TrialView> const& trials, std::map<TrialId, double> const& units);
     void learn(LapRecord const& record, TrialView const& trial);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which trainers hold which shards of a run: what the strategy, the speed of the trainers and the memory allow.
+// The shards that each trainer of a run holds: as the strategy, the speed of the trainers and the memory allow.
 #pragma once
 #include <span>
 #include <string>
@@ -12,7 +12,7 @@ namespace hopscotch {
 
 struct PreparedRun;
 
-// What to ask plan_owners() for. speed: by trainer; empty: all are equal.
+// The questions for plan_owners(). speed: by trainer; empty: all are equal.
 OwnersRequest owners_request(PreparedRun const& prepared, std::vector<double> const& speed);
 
 // trials: with their routes, if the search decides nothing; else empty.

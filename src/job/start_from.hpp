@@ -13,7 +13,7 @@ struct Experiment;
 
 struct StartFrom {
     SearchContext context;
-    std::string counted;             // how many trials count, for people
+    std::string counted;             // the number of trials that count, for people
     std::vector<std::string> notes;  // warnings
 };
 

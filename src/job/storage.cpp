@@ -18,9 +18,9 @@
 namespace hopscotch {
 namespace {
 
-// Measured: the lines of a lap in journal.jsonl and metrics.jsonl; what trace.json has for a unit (its slice, its hop and
-// counters: 190 bytes if trainers do not wait, 310 if they wait before each unit) and besides; the event files. A block of
-// units-N.bin is as docs/formats.md says.
+// Measured: the lines of a lap in journal.jsonl and metrics.jsonl; the bytes of trace.json for a unit (its slice, its hop
+// and counters: 190 bytes if trainers do not wait, 310 if they wait before each unit) and the rest; the event files. A block
+// of units-N.bin is as docs/formats.md says.
 constexpr std::uint64_t k_lines_of_a_lap = 1100, k_trace = 4000, k_trace_of_a_unit = 250, k_unit = 64, k_gpu_use = 8,
                         k_block = 32, k_events_of_a_trial = 300, k_events_of_a_lap = 150;
 
@@ -31,7 +31,7 @@ std::uint64_t laps_of(PreparedRun const& prepared) {
     return out;
 }
 
-// The folder that is there, or will be made in.
+// The folder that exists, or the one in which it will be made.
 std::filesystem::path existing_part(std::filesystem::path path) {
     path = std::filesystem::absolute(path);
     std::error_code refused;
@@ -47,7 +47,7 @@ Storage storage_of(PreparedRun const& prepared, TrialBytes const& largest) {
     auto const units = laps * static_cast<std::uint64_t>(prepared.shard_files());
     auto const alive = static_cast<std::uint64_t>(trials_at_once(prepared));
     auto const trials = std::max<std::uint64_t>(alive, static_cast<std::uint64_t>(prepared.plan.search.trials));
-    // Each trainer may have written one file more before an older one goes.
+    // Each trainer may have written one more file before an older one is deleted.
     auto const kept = static_cast<std::uint64_t>(prepared.inputs.experiment.run.checkpoints.keep) * alive +
                       std::min(alive, static_cast<std::uint64_t>(prepared.fleet.trainers));
     out.checkpoints = (kept + (keeps_every_best(prepared.inputs.experiment) ? trials : 1)) * largest.state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many bytes a run will take at its peak: in its run directory, and in the memory of its trainers.
+// The bytes that a run will take at its peak: in its run directory, and in the memory of its trainers.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -27,7 +27,7 @@ Storage storage_of(PreparedRun const& prepared, TrialBytes const& largest);
 // Bytes that the file system of run.dir has free; UINT64_MAX: not known.
 std::uint64_t free_space(PreparedRun const& prepared);
 
-// What the file system of run.dir lacks for that; empty: nothing.
+// The bytes that the file system of run.dir lacks for that; empty: nothing.
 std::string missing_space(PreparedRun const& prepared, Storage const& storage);
 
 }  // namespace hopscotch

@@ -8,13 +8,13 @@
 namespace hopscotch {
 namespace {
 
-constexpr double k_memory_s = 30;  // what was longer ago counts for little
+constexpr double k_memory_s = 30;  // older values have little weight
 
 }  // namespace
 
 std::vector<TrainerNow> TrainerWatch::look(Peers const& peers, double now_s) {
     double const passed_s = now_s - last_s_;
-    // At first the mean of all looks, later one that forgets.
+    // At first the mean of all looks, later a mean that forgets.
     double const weight = std::max(1.0 / static_cast<double>(++looks_), std::min(1.0, passed_s / k_memory_s));
     last_s_ = now_s;
     std::vector<TrainerNow> out;

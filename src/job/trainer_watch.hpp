@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each trainer does now, and how busy it was of late, from its heartbeats.
+// The present work of each trainer, and its recent load, from its heartbeats.
 #pragma once
 #include <cstdint>
 #include <vector>

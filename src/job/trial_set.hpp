@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A set of trials that is asked about every trial at every lap: by number, so that an answer costs no search.
+// A set of trials, indexed by number: it is asked about every trial at every lap, so an answer must not need a search.
 #pragma once
 #include <cstddef>
 #include <vector>

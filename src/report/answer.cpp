@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer of the run in a sentence, and its figures.
+// The answer of the run in one sentence, and its figures.
 #include <fmt/format.h>
 
 #include <cmath>

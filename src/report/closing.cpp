@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a report: what failed, and how to have the run again.
+// The end of a report: the failures, and how to have the run again.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several runs on one page: their answers, the best so far of each, and what each cost.
+// Several runs on one page: their answers, the best so far of each, and the cost of each.
 #include <fmt/format.h>
 
 #include <algorithm>

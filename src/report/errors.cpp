@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the best model errs on the validation rows: confusion matrix and scores of each class, or residuals.
+// The errors of the best model on the validation rows: confusion matrix and scores of each class, or residuals.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -81,7 +81,7 @@ CellCounts numeric_density(CellCounts const& counts) {
     return out;
 }
 
-// A kernel: as much everywhere as 1 / (cells + 1) trials, and one trial at its own cell.
+// A kernel: 1 / (cells + 1) trials at every cell, and one trial at its own cell.
 CellCounts category_density(CellCounts const& counts) {
     double const total = std::accumulate(counts.begin(), counts.end(), 0.0), n = static_cast<double>(counts.size());
     double occupied = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much each searched key matters for being among the best: PED-ANOVA (Watanabe et al., arXiv 2304.10255) in the form for
-// conditional keys (arXiv 2601.20800), which Optuna has, too. PURE. It compares where the best tenth of the trials lies with
-// where all lie: a key whose best values crowd together matters.
+// The importance of each searched key for being among the best: PED-ANOVA (Watanabe et al., arXiv 2304.10255) in the form
+// for conditional keys (arXiv 2601.20800), which Optuna has, too. PURE. It compares the places of the best tenth of the
+// trials with the places of all: a key whose best values crowd together matters.
 #pragma once
 #include <vector>
 

@@ -20,7 +20,7 @@ std::string value_words(Json const& value) {
     return cut_text(value.dump(), 60);
 }
 
-// The keys in the order of the space, then those that only orders have changed.
+// The keys in the order of the space, then keys that only orders have changed.
 std::vector<std::string> paths_of(RunResults const& data, Space const& space) {
     std::vector<std::string> out;
     std::set<std::string> known;

@@ -19,7 +19,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr double k_first_page_s = 5;  // whoever has started a run wants to see something
+constexpr double k_first_page_s = 5;  // the user who has started a run wants to see something
 constexpr double k_share = 0.01;      // of a core
 
 double cpu_s_of_thread() {
@@ -49,7 +49,7 @@ double pause_between_pages(double every_s, double cpu_s_of_last_page) {
     return std::max(every_s, cpu_s_of_last_page / k_share);
 }
 
-// What an earlier job left says that nobody works on the run.
+// Removes the files of an earlier job: they say that no job works on the run.
 LiveReport::LiveReport(std::filesystem::path run_dir, double every_s) : run_dir_(std::move(run_dir)) {
     std::error_code ignored;
     for (auto const* name : {"report.html", "live.json"}) std::filesystem::remove(run_dir_ / name, ignored);
@@ -99,7 +99,7 @@ void LiveReport::work(double every_s) {
     }
 }
 
-// A page or view that fails is not the last one, so the first failure of each says enough.
+// A page or view that fails is not the last one, so reporting the first failure of each is enough.
 void LiveReport::warn(std::string const& what) {
     if (told_.insert(what.substr(0, what.find(':'))).second) log_warning(what);
 }
@@ -131,7 +131,7 @@ bool LiveReport::finish(std::string_view status) {
     last_view_.end(status);
     last_view_.unix_s = unix_s();
     bool const written = write_last_page(run_dir_);
-    if (!last_view_.name.empty()) write_view(last_view_);  // behind the page: says that nothing is left to do
+    if (!last_view_.name.empty()) write_view(last_view_);  // after the page: says that nothing is left to do
     return written;
 }
 

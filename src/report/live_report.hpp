@@ -59,7 +59,7 @@ private:
     std::thread thread_;
 };
 
-// What run_job() takes (view/live_pages.hpp).
+// The pages for run_job() (view/live_pages.hpp).
 std::unique_ptr<LivePages> live_report(std::filesystem::path const& run_dir, double every_s);
 
 }  // namespace hopscotch

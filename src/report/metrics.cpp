@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics beside search.metric: the best trials by epoch, one small picture each. Training stands beside validation.
+// The metrics beside search.metric: the best trials by epoch, one small picture for each metric. Training stands beside
+// validation.
 #include <fmt/format.h>
 
 #include <algorithm>

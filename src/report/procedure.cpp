@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the search procedure did: the Pareto front, rungs and brackets, the family tree of a population.
+// The work of the search procedure: the Pareto front, rungs and brackets, the family tree of a population.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ std::optional<FrontPoints> front_of(Json const& summary) {
     return out;
 }
 
-// The epoch with the best search.metric, whatever metric the report compares by.
+// The epoch with the best search.metric, even if the report compares by another metric.
 LapPoint const* best_of_search(RunResults const& data, TrialResults const& trial) {
     auto const& search = data.run.experiment.search;
     auto const value = [&](LapPoint const& point) { return metric_value(point.metrics, search.metric); };
@@ -51,7 +51,7 @@ LapPoint const* best_of_search(RunResults const& data, TrialResults const& trial
     return best;
 }
 
-// Values of the other trials, as far as the journal tells them: metrics, seconds and bytes.
+// Values of the other trials, as far as the journal has them: metrics, seconds and bytes.
 std::optional<double> measure_of(RunResults const& data, TrialResults const& trial, std::string const& name) {
     if (name == "train_s") return trial.train_s;
     if (name == "state_mb") return static_cast<double>(trial.state_bytes) / 1e6;
@@ -126,7 +126,7 @@ std::string rung_table(Rungs const& rungs) {
     return out + "</tbody></table></div>";
 }
 
-// How many trials trained at least so many epochs.
+// The number of trials that trained at least this many epochs.
 std::string survival(RunResults const& data) {
     std::vector<double> epochs;
     for (auto const& trial : data.trials) epochs.push_back(trial.epochs);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report for the terminal: the trials by a metric, the others beside it, and where the best model errs. PURE.
+// A report for the terminal: the trials by a metric, the others beside it, and the errors of the best model. PURE.
 #pragma once
 #include <string>
 

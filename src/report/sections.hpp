@@ -13,7 +13,7 @@ std::string answer_section(RunResults const& data);  // the result in a sentence
 std::string history_section(RunResults const& data);
 std::string curves_section(RunResults const& data);
 std::string metrics_section(RunResults const& data);  // the other metrics, by epoch
-std::string errors_section(RunResults const& data);   // where the best model errs
+std::string errors_section(RunResults const& data);   // the errors of the best model
 std::string ranking_section(RunResults const& data);
 std::string parallel_section(RunResults const& data);
 std::string importance_section(RunResults const& data);
@@ -29,7 +29,7 @@ std::string failures_section(RunResults const& data);
 std::string reproduce_section(RunResults const& data);
 std::string trial_section(RunResults const& data);  // the trial that a click chooses: its data, drawn by the script
 
-// What the parts share.
+// The common parts of the sections.
 std::string figure(std::string svg, std::string_view caption);              // caption: HTML
 std::string note(std::string_view text);                                    // text: escaped here
 std::string trial_name(TrialResults const& trial);                          // "trial 7: lr=0.1 hidden=[64]"
@@ -37,7 +37,7 @@ std::string group_name(RunResults const& data, GroupResults const& group);  // l
 
 std::vector<std::size_t> by_value(RunResults const& data);  // trials with a value, best first
 
-// How far the second is behind, and whether the noise explains it; "": there is no second.
+// The distance of the second trial from the best, and whether the noise explains it; "": there is no second.
 std::string second_place(RunResults const& data);
 
 // Indices of at most `most` of `count` things in order: the first ones, and the others evenly.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures as SVG text, for a page that has the style sheet of page_style.hpp. Every text that comes from outside goes
+// Pictures as SVG text, for a page that has the style sheet of report_page.hpp. Every text that comes from outside goes
 // through escaped(): names in run directories can hold anything.
 #pragma once
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace hopscotch {
 
-// For text and for attributes in double quotes. Control characters and bytes that are no UTF-8 become U+FFFD.
+// For text and for attributes in double quotes. Control characters and bytes that are not UTF-8 become U+FFFD.
 std::string escaped(std::string_view text);
 
 std::string cut_text(std::string_view text, std::size_t most);  // longer text ends in "..."; never within a character
@@ -28,7 +28,7 @@ std::string spot_text(Spot place);  // "12.3,4"
 
 class Svg {
 public:
-    // label: what the picture shows, for those who cannot see it.
+    // label: a description of the picture, for people who cannot see it.
     Svg(double width, double height, std::string_view label, std::string_view css_class = "wide");
 
     // css: classes. more: further attributes, already escaped. title: shown when the mouse rests there; escaped here.
@@ -40,7 +40,7 @@ public:
     void text(Spot at, std::string_view css, std::string_view words);
     void raw(std::string_view svg) { out_ += svg; }
 
-    // What follows lies in this box; parts outside of it are cut off.
+    // Later shapes lie in this box; parts outside of it are cut off.
     void begin_clip(PlotBox box);
     void end_clip() { out_ += "</svg>"; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each trainer did and when, and where its idle time went.
+// The work of each trainer over time, and the causes of its idle time.
 #include <fmt/format.h>
 
 #include <algorithm>

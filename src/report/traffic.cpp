@@ -54,7 +54,7 @@ struct StrategyBytes {
     double bytes = 0;
 };
 
-// Closed forms of the cost model with default settings. Those that need a number that the run does not tell are left out.
+// Closed forms of the cost model with default settings. Forms that need a number that the run does not have are left out.
 std::vector<StrategyBytes> other_strategies(RunResults const& data) {
     std::vector<StrategyBytes> out;
     auto const work = workload_of_report(data);

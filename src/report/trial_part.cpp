@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One trial: its curves, configuration and log, for the trial that a click chooses. The script draws what stands here as
-// JSON.
+// One trial: its curves, configuration and log, for the trial that a click chooses. The script draws the JSON that stands
+// here.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr double k_most_bytes = 300e3, k_bytes_of_a_number = 7;
 // A number that is not finite becomes null.
 double short_value(double value) { return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr); }
 
-// By trial: what the search and users decided, and how it ended.
+// By trial: the decisions of the search and of users, and its end.
 std::map<TrialId, Json::Array> logs_of(RunResults const& data) {
     std::map<TrialId, Json::Array> out;
     for (auto const& decision : data.run.journal.decisions) {

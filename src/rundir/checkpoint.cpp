@@ -83,7 +83,7 @@ void read_at(int fd, std::filesystem::path const& path, MutableBytes into, std::
     }
 }
 
-// Or throws: memory is taken for no more.
+// Throws for a longer file: no more memory is taken.
 std::uint64_t length_of(int fd, std::filesystem::path const& path, std::uint64_t most) {
     struct stat status{};
     if (::fstat(fd, &status) != 0) throw DataError(fmt::format("{}: cannot stat ({})", path.string(), std::strerror(errno)));
@@ -120,7 +120,7 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
     preamble.state_hash = xxh3(state);
     std::array const parts{std::as_bytes(std::span(&preamble, 1)), bytes_of(header), state, ByteView(checkpoint.parts)};
     refuse_link(path.parent_path());
-    // Two trainers may save one place: the one writes in the background and sends the state on, the other has it by then.
+    // Two trainers may save one place: one may still write it in the background when the other already has the state.
     write_atomically(path, parts, Writers::many);
 }
 
@@ -160,7 +160,7 @@ CheckpointFile::CheckpointFile(std::filesystem::path path, std::uint64_t most_by
     } catch (DataError const&) {
         ::close(fd_);
         throw;
-    } catch (Error const& error) {  // adds the file
+    } catch (Error const& error) {  // adds the file's name
         ::close(fd_);
         throw DataError(fmt::format("{}: {}", path_.string(), error.what()));
     }

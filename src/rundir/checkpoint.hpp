@@ -43,7 +43,7 @@ struct Checkpoint {
 
 struct CheckpointFacts {
     std::int64_t written = 0;
-    double longest_gap_s = 0;   // the most training that a loss could have cost: SavedState::gap_s
+    double longest_gap_s = 0;   // the most training that a lost trainer could have cost: SavedState::gap_s
     std::set<TrialId> at_risk;  // trials not ended whose newest state could not be written
 };
 
@@ -53,7 +53,7 @@ std::string checkpoint_name(Checkpoint const& checkpoint, int incarnation);
 // Whether checkpoint_name() gives this name in some incarnation. A name in a damaged journal must not lead to other files.
 bool is_checkpoint_name(std::string_view name, SavedState const& saved);
 
-// The longest file of a state of so many bytes: each trainer may add a part of its own.
+// The longest file of a state of this many bytes: each trainer may add a part of its own.
 std::uint64_t most_checkpoint_bytes(std::uint64_t state_bytes, int trainers);
 
 // On return the file survives a power cut. Throws Error with errno's text; then no part of it is left under that name.

@@ -159,7 +159,7 @@ void CheckpointShelf::delete_surplus(BestEpoch const& best_epoch) {
         auto const best = best_epoch(trial);
         auto const keep = newest_to_keep(trial, best);
         auto& files = files_[trial];
-        // A file that no job can use is behind all others, however far its trial had come there.
+        // Files that no job can use come last, however far their trial had come.
         std::ranges::stable_sort(files, std::greater(),
                                  [&](auto const& file) { return std::tuple(is_usable(file), place_of(file)); });
         int newest = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The states that a run has on the disk: which file holds which state, which states somebody may still need, and which files
-// are deleted. On rank 0; trainers write the files. A trial that goes on keeps its run.checkpoint_keep newest files, a
-// stopped one its newest, because an order may resume it. Every trial keeps what somebody else needs: the end of the run
-// (the best epoch), a clone that begins with the file, a lap that began with the file in this job.
+// The states that a run has on the disk: which file holds which state, which states are still needed, and which files are
+// deleted. On rank 0; trainers write the files. A trial that goes on keeps its run.checkpoint_keep newest files, a stopped
+// one its newest, because an order may resume it. Every trial keeps the states that others need: the end of the run (the
+// best epoch), a clone that begins with the file, a lap that began with the file in this job.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -19,10 +19,10 @@
 
 namespace hopscotch {
 
-// How far its trial has come in a file.
+// The place of its trial in a file.
 inline auto place_of(SavedState const& file) { return std::tuple(file.epoch, file.step, file.batch); }
 inline auto start_of_epoch(int epoch) { return std::tuple(epoch, 0, std::int64_t{0}); }
-// Of a trial's files the one with its state after that epoch; null: there is none.
+// The file of a trial with its state after that epoch; null: there is none.
 SavedState const* file_after(std::vector<SavedState> const& files, int epoch);
 
 // The names of the files in that run directory, as the journal has them.
@@ -32,8 +32,8 @@ class CheckpointShelf {
 public:
     // for_clones: the search clones trials, so the end of every lap is kept until let_go() names the lap.
     enum class Ends { newest, for_clones };
-    // last: the end of a lap that was saved last stays until the next. So a run that is killed has a model, even if its
-    // best state is in no file yet and nobody can train it again alone.
+    // last: the end of the lap that was saved last stays until the next. So a killed run has a model, even if its best state
+    // is in no file yet and cannot be trained again alone.
     enum class KeepEnd { none, last };
     CheckpointShelf(std::filesystem::path directory, Ends ends, KeepEnd end, int keep,
                     StateChain::TrainedAgain trained_again)
@@ -46,7 +46,7 @@ public:
     // stays until this job has saved a later state of the trial, even if earlier jobs left later files.
     void sent(Lap const& lap);
     void saved(SavedState const& saved);  // without a file: the trial's newest state is at risk
-    // Files that this job found damaged. They are no states, and they go before any file that can be used.
+    // Files that this job found damaged. They are not states, and they go before any file that can be used.
     void distrust(std::vector<SavedState> const& damaged);
     void let_go(LapId lap);  // Director::take_releases
     // Ordered clones will begin with the ends of these laps: the files stay.
@@ -55,7 +55,7 @@ public:
     enum class AfterEnd { resumable, over };
     void trial_ended(TrialId trial, AfterEnd after);
     void trial_lives(TrialId trial) { ended_.erase(trial); }
-    void look_again(TrialId trial) { surplus_.insert(trial); }  // it may have files that nobody needs any more
+    void look_again(TrialId trial) { surplus_.insert(trial); }  // it may have files that are no longer needed
 
     SavedState const* file_after(TrialId trial, int epoch) const;  // null: no file has the state of that place
     std::optional<int> newest_boundary(TrialId trial) const;       // the newest epoch whose end a file holds

@@ -40,7 +40,7 @@ Order::Kind kind_named(std::string const& name) {
     throw Error(fmt::format("'kind' is \"{}\" (known: stop, resume, clone, finish)", name));
 }
 
-// The number keeps the requests of one sender in order. Senders on several hosts may choose the same one.
+// The number keeps the requests of one sender in order. Senders on several hosts may choose the same number.
 std::string next_name(fs::path const& folder) {
     int last = 0;
     for (auto const& entry : fs::directory_iterator(folder)) {
@@ -67,7 +67,7 @@ LiveRequest request_from_text(std::string const& text) {
 std::vector<Inbox::Letter> Inbox::take() const {
     std::vector<Letter> out;
     std::error_code none;
-    if (fs::is_symlink(folder_, none)) return out;  // its files are somebody else's
+    if (fs::is_symlink(folder_, none)) return out;  // a link: its files do not belong to the run
     std::vector<fs::path> files;
     for (fs::directory_iterator entry(folder_, none), end; !none && entry != end; entry.increment(none))
         if (is_request(entry->path().filename().string())) files.push_back(entry->path());
@@ -82,7 +82,7 @@ std::vector<Inbox::Letter> Inbox::take() const {
         } catch (std::exception const& error) {
             letter.problem = error.what();
         }
-        if (!fs::remove(file, none)) continue;  // it would come again and again
+        if (!fs::remove(file, none)) continue;  // otherwise it would come again and again
         bool const late = letter.problem.empty() && unix_s() > letter.request.until_unix_s + k_clocks_differ_s;
         if (!late) out.push_back(std::move(letter));
     }

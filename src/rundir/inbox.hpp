@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN_DIR/inbox: how another process talks to the job that works on a run. One file a request, written under another name
-// and renamed, so that nobody reads a part; rank 0 takes it away and leaves an answer beside it:
+// and renamed, so that no reader sees a part; rank 0 takes it away and leaves an answer beside it:
 //   hopscotch ctl    inbox/0003-8a51c07be2d93f46.json        {"kind": "stop", "trial": 4, "until_unix_s": ...}
 //   rank 0           inbox/0003-8a51c07be2d93f46.done.json   {"ok": true, "text": "trial 4 stops ..."}
 //                    and removes the request
@@ -39,7 +39,7 @@ public:
     struct Letter {
         std::string name;
         LiveRequest request;
-        std::string problem;  // why the file is no request; empty: the file is one
+        std::string problem;  // why the file is not a request; empty: the file is a request
     };
     std::vector<Letter> take()
         const;  // all that wait, in the order of their names; removes requests whose senders no longer wait

@@ -29,7 +29,7 @@ SavedState saved_from_json(Json const& json) {
                            .whole = json.find("whole") == nullptr || json.at("whole").boolean(),
                            .state_hash = hash_in(json, "state_hash"),
                            .begin_hash = hash_in(json, "begin_hash")};
-    if (!is_checkpoint_name(saved.file, saved))  // it will be read, and deleted
+    if (!is_checkpoint_name(saved.file, saved))  // the file will be read, and deleted
         throw Error(fmt::format("'{}' is not the name of that checkpoint", saved.file));
     return saved;
 }
@@ -47,7 +47,7 @@ void take_run_ended(Json const& line, Journal& journal) {
     if (journal.end.status == "finished") journal.end.trials = journal.assignments.size();
 }
 
-// What earlier jobs spent: from a job's first line to its last.
+// The time of earlier jobs: from a job's first line to its last.
 void add_seconds(Json const& line, bool first_of_job, Journal& journal) {
     auto const* at = line.find("unix_s");
     if (at == nullptr) return;
@@ -142,7 +142,7 @@ Journal read_journal(std::filesystem::path const& path) {
     while (auto const line = lines.next()) {
         try {
             take_line(*line, journal);
-        } catch (Error const& error) {  // adds what the line cannot know: its file and number
+        } catch (Error const& error) {  // adds the facts that the line cannot know: its file and number
             throw DataError(fmt::format("{}:{}: {}", path.string(), lines.number(), error.what()));
         }
     }

@@ -47,11 +47,11 @@ struct TraceMark {
     std::string name, why;
     double unix_s = 0;
     int trainer = 0;     // that wrote the checkpoint
-    double seconds = 0;  // before unix_s: so long the checkpoint took
+    double seconds = 0;  // before unix_s: the duration of the checkpoint
 };
 
-// None for the lines of laps, which trace.json shows as units, and for checkpoints of older versions, which do not say how
-// long they took.
+// None for the lines of laps, which trace.json shows as units, and for checkpoints of older versions, which have no
+// duration.
 std::optional<TraceMark> mark_of(Json const& journal_line);
 
 // All jobs that have written a journal.
@@ -90,8 +90,8 @@ struct Journal {
 // Of every trial the assignment of its last release: a clone takes new values.
 std::map<LapId, Lap const*> released_laps(Journal const& journal);
 
-// The laps that count, each behind the lap before and, for a clone, behind the lap of its source. A trial that was stopped
-// and resumed may have a lap twice: the later one counts. A lap does not count if it began with a state that the trial later
+// The laps that count, each after the lap before and, for a clone, after the lap of its source. A trial that was stopped and
+// resumed may have a lap twice: the later one counts. A lap does not count if it began with a state that the trial later
 // gave up.
 std::vector<LapRecord const*> laps_that_count(Journal const& journal);
 

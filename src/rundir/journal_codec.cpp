@@ -146,7 +146,7 @@ void read_validation(Json const& json, LapRecord& record) {
     }
 }
 
-// What only strategies write whose trainers wait for each other.
+// Written only by strategies whose trainers wait for each other.
 void read_exchange(Json const& json, LapRecord& record) {
     if (auto const* exposed = json.find("exposed_s"))
         for (auto const& seconds : exposed->array()) record.sync.exposed_s.push_back(seconds.number());

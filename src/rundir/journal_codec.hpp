@@ -12,7 +12,7 @@
 namespace hopscotch {
 
 inline constexpr int k_most = INT32_MAX - 1;        // trials, epochs, attempts: one more is counted
-inline constexpr int k_most_units = 1'000'000;      // of a lap: more shards are no dataset, but a damaged journal
+inline constexpr int k_most_units = 1'000'000;      // of a lap: more shards mean a damaged journal, not a dataset
 inline constexpr int k_most_trainers = UINT16_MAX;  // a server log has 16 bits for a worker
 
 // Throw Error that names the key and the range: other files are indexed, and memory is taken, by these numbers.

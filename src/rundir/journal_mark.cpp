@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lines of journal.jsonl that trace.json shows beside the units: what rank 0 decided or learned, and checkpoints.
+// The lines of journal.jsonl that trace.json shows beside the units: decisions of rank 0, events that it learned of, and
+// checkpoints.
 #include <fmt/format.h>
 
 #include <array>

@@ -21,8 +21,8 @@ class UnitWriter;
 
 class JournalWriter {
 public:
-    // Units go to units-N.bin beside it, N = job: 1, or what run_resumed says.
-    // told: hears of each line that was written.
+    // Units go to units-N.bin beside it, N = job: 1, or the number in run_resumed. told: hears of each line that was
+    // written.
     using Told = std::function<void(Json const& line)>;
     explicit JournalWriter(std::filesystem::path const& path, Told told = {});
     ~JournalWriter();
@@ -30,7 +30,7 @@ public:
     void lap_released(Lap const& lap);
     void lap_done(LapRecord const& record);
     void decided(Decision const& decision);
-    void ordered(Order const& order);  // synced, because its sender is told that it holds. It also comes with a lap
+    void ordered(Order const& order);  // synced, because its sender is told that it holds. The order also comes with a lap
     void retried(LapRecord const& record);
     void checkpoint(SavedState const& saved);  // of a file that is durable
     void trainer_lost(TrainerLoss const& loss);

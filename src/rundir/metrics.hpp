@@ -33,10 +33,10 @@ bool better(double a, double b, Mode mode);
 // {"epoch", the names of metric_names(), the own metrics, "lr", "rows"}
 Json to_json(Metrics const& metrics);
 
-// Of the test rows: {"epoch", "loss", "accuracy" ..., "rows"}. Nothing of this is about training.
+// Of the test rows: {"epoch", "loss", "accuracy" ..., "rows"}. Without the facts of training.
 Json test_to_json(Metrics const& test);
 
-// When the lap's last unit or validation ended.
+// The time at which the lap's last unit or validation ended.
 double end_unix_s(LapRecord const& record);
 
 }  // namespace hopscotch

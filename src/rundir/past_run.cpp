@@ -18,7 +18,7 @@ namespace {
 
 constexpr double k_failed = std::numeric_limits<double>::infinity();
 
-// Those that came to an end of their own: not with the run, from which --resume takes them up again.
+// Trials that ended by themselves. Trials that ended with the run are cut off: --resume takes them up again.
 std::map<TrialId, PastTrial::Progress> progress_of(Journal const& journal) {
     std::map<TrialId, PastTrial::Progress> out;
     for (auto const& end : journal.ended)
@@ -27,13 +27,13 @@ std::map<TrialId, PastTrial::Progress> progress_of(Journal const& journal) {
     return out;
 }
 
-// Of `count` values and one more. Who failed is the worst, whatever the others are.
+// Of `count` values and one more. One failed value makes the mean a failure.
 double mean_with(double mean, double value, std::size_t count) {
     return mean == k_failed || value == k_failed ? k_failed : mean + (value - mean) / static_cast<double>(count + 1);
 }
 
-// Copies of a configuration (search.repeats, search.folds) become one trial, with the mean of each epoch that all have
-// trained.
+// Copies of a configuration (search.repeats, search.folds) become one trial, with the mean of each epoch that all copies
+// have trained.
 std::vector<PastTrial> without_copies(std::map<TrialId, PastTrial> trials, std::size_t copies) {
     std::vector<std::vector<PastTrial>> groups;
     Assignment before;
@@ -115,7 +115,7 @@ std::vector<PastTrial> read_past_trials(std::filesystem::path const& file) {
         std::vector<PastTrial> out;
         for (auto const& each : json.array()) out.push_back(past_trial(each));
         return out;
-    } catch (Error const& error) {  // adds the file, which at() cannot know
+    } catch (Error const& error) {  // adds the file, unknown to at()
         throw DataError(fmt::format("{}: {} (not written by this hopscotch?)", file.string(), error.what()));
     }
 }

@@ -51,7 +51,7 @@ bool written_by_a_run(std::string name) {
     return among(k_marks, name) || among(k_others, name) || is_unit_file_name(name);
 }
 
-// The file that says "a run of hopscotch lives here". Any program may call a file experiment.json, so that one is read.
+// The file that marks a run directory. Other programs may write a file experiment.json too, so its content is read.
 bool is_mark(fs::path const& directory, std::string_view name) {
     if (name != "experiment.json") return among(k_marks, name);
     return read_whole(directory / name).find("\"hopscotch\"") != std::string::npos;
@@ -68,8 +68,8 @@ void check_removable(fs::path const& path, std::vector<std::string> const& names
             fmt::format("{}: is not a run directory (--overwrite removes only runs); use another run.dir", path.string()));
 }
 
-// What a run has written are no links; writing through one would change files elsewhere. Below the top, files are replaced
-// and never written through. The deepest folders of a run are those of trials ("tb/trial-3").
+// A run writes no links; writing through a link would change files elsewhere. Below the top, files are replaced and never
+// written through. The deepest folders of a run are those of trials ("tb/trial-3").
 bool leads_elsewhere(fs::directory_entry const& entry, int depth) {
     std::error_code dangling;
     return entry.is_symlink() && (depth == 0 || (depth == 1 && entry.is_directory(dangling)));
@@ -100,7 +100,7 @@ void refuse_what_no_run_wrote(fs::path const& path) {
         throw ConfigError(fmt::format("{}: cannot be listed ({}); use another run.dir", path.string(), error.message()));
 }
 
-// The only honest test of "may I write here": permissions, read-only mounts and quotas all answer it. Removed at once.
+// The only reliable test of write permission: permissions, read-only mounts and quotas all count. Removed at once.
 void check_writable(fs::path const& path) {
     fs::path existing = fs::absolute(path).lexically_normal();
     std::error_code error;
@@ -140,8 +140,8 @@ void remove_unfinished(fs::path const& run_dir) {
 
 void renew(fs::path const& path, std::uintmax_t known_bytes) {
     auto const journal = path / "journal.jsonl";
-    write_atomically(journal, read_beginning(journal, known_bytes));  // behind it: a torn line, or zeros
-    auto const log = path / "server_log.jsonl";  // goes on, too: under another name it may be somebody else's file
+    write_atomically(journal, read_beginning(journal, known_bytes));  // the rest is a torn line, or zeros
+    auto const log = path / "server_log.jsonl";  // is continued too; a different name may be a file of the user
     if (fs::exists(log)) write_atomically(log, read_whole_lines(log));
     for (auto const* name : {"metrics.jsonl", "trace.json", "summary.json", "trials.csv"}) fs::remove(path / name);
     remove_unfinished(path);
@@ -153,7 +153,7 @@ std::vector<std::string> strings(Json const& array) {
     return out;
 }
 
-// What a job leaves that died before it had recorded anything: the next one begins anew.
+// The rest of a job that died before it had recorded anything: the next job begins anew.
 bool holds_only_a_beginning(fs::path const& path, std::vector<std::string> const& names) {
     return std::ranges::all_of(names, [&](std::string const& name) {
         bool const after_it =
@@ -304,7 +304,7 @@ RunFacts read_run_facts(fs::path const& directory) {
         facts.fleet.owners = owners_from_json(json);
         facts.start_unix_s = json.at("start_unix_s").number();
         facts.experiment = json.at("experiment");
-        facts.experiment.object();                   // else it throws
+        facts.experiment.object();                   // throws if it is not an object
         if (auto const* files = json.find("files"))  // runs of older versions do not name any
             for (auto const& [path, hash, position] : files->object()) facts.files[path] = from_hex(hash.string());
         if (auto const* in_flight = json.find("in_flight")) facts.plan.in_flight = in_flight->integer();
@@ -316,7 +316,7 @@ RunFacts read_run_facts(fs::path const& directory) {
             for (auto const& trials : extended->array()) facts.plan.extended.push_back(trials.integer());
         if (auto const* test = json.find("test")) facts.test = *test;
         if (auto const* id = json.find("run_id")) facts.run_id = id->string();  // runs of older versions have none
-    } catch (Error const& error) {                                              // adds the file, which at() cannot know
+    } catch (Error const& error) {                                              // adds the file, unknown to at()
         throw DataError(fmt::format("{}: {} (not written by this hopscotch?)", file.string(), error.what()));
     }
     return facts;
@@ -331,9 +331,9 @@ RunDirectory::RunDirectory(fs::path path, RunDirUse use, RunFacts const& facts, 
     else
         clear(path_);
     write_atomically(file("experiment.json"), to_json(facts).dump(2) + "\n");
-    // Before the journal, which says that there is a run to go on with.
+    // Before the journal, whose presence means that the run can continue.
     if (!facts.past.is_null()) write_atomically(file("start_from.json"), facts.past.dump() + "\n");
-    // By nobody else: a trainer that outlives its job would bring the folder back after another job has finished the run.
+    // Only here: a trainer that outlives its job would bring the folder back after another job has finished the run.
     make_folders(path_, k_checkpoints);
 }
 
@@ -343,7 +343,7 @@ void remove_checkpoints(fs::path const& run_dir) {
     gone += ".tmp";
     std::error_code ignored;
     fs::remove_all(gone, ignored);
-    fs::rename(folder, gone, ignored);  // from now on nobody finds it who would still write into it
+    fs::rename(folder, gone, ignored);  // from now on late writers do not find it
     fs::remove_all(gone, ignored);
 }
 

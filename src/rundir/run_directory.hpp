@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run directory: one folder that holds everything a run leaves behind (docs/formats.md). Only rank 0 writes its text
-// files. It belongs to exactly one run: an old one is refused, or cleared on request, never mixed with a new one.
+// The run directory: one folder that holds all output of a run (docs/formats.md). Only rank 0 writes its text files. It
+// belongs to exactly one run: an old one is refused, or cleared on request, never mixed with a new one.
 #pragma once
 #include <filesystem>
 #include <map>
@@ -75,7 +75,7 @@ Json to_json(RunFacts const& facts);
 // Throws DataError that names the file. For replay and resume.
 RunFacts read_run_facts(std::filesystem::path const& directory);
 
-// Of a run that has finished, which nobody resumes. A file that cannot be removed stays.
+// Of a run that has finished and is never resumed. A file that cannot be removed stays.
 void remove_checkpoints(std::filesystem::path const& run_dir);
 
 class RunDirectory {

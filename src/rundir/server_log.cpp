@@ -51,7 +51,7 @@ std::map<std::pair<TrialId, int>, ServerLog> read_server_log(std::filesystem::pa
         auto const json = parse_json_or_throw(*line, name);
         try {
             take_line(json, out);
-        } catch (Error const& error) {  // adds the file
+        } catch (Error const& error) {  // adds the file's name
             throw DataError(fmt::format("{}: {}", name, error.what()));
         }
     }

@@ -3,8 +3,8 @@
 // backup). One line a part of a lap, in the order of parts:
 //   {"trial": 3, "epoch": 0, "part": 1, "order": [0, 2, 1, 0, ...]}
 // order: the workers in the order in which their gradients of this part came, until the last one that changed the lap's
-// result. A worker's gradients come in the order of its steps, and everything else (what is combined or dropped, which
-// version a worker reads) follows from that order by the rule in strategy/baselines/parameter_server/served_part.hpp;
+// result. A worker's gradients come in the order of its steps, and all else (the gradients combined or dropped, the version
+// that a worker reads) follows from that order by the rule in strategy/baselines/parameter_server/served_part.hpp;
 // `hopscotch replay` follows it.
 #pragma once
 #include <cstdint>

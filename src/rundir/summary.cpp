@@ -43,7 +43,7 @@ Json to_json(std::vector<ByteCounts> const& by_rank) {
     return out;
 }
 
-// What not every run has.
+// Keys that not every run has.
 Json to_json(CheckpointFacts const& made) {
     Json::Array at_risk;
     for (auto const trial : made.at_risk) at_risk.emplace_back(static_cast<std::int64_t>(trial.value));
@@ -108,7 +108,7 @@ Json to_json(AblationRow const& row) {
                          {"difference", row.difference ? Json(*row.difference) : Json()}});
 }
 
-// What only some searches compare.
+// Keys that only some searches have.
 void add_comparisons(Summary const& summary, Json& out) {
     if (summary.result.objective == Objective::best) out["objective"] = "best";
     if (!summary.groups.empty()) {

@@ -25,7 +25,7 @@ struct DeviceUse {
     void add(DeviceUse const& more);
     bool is_known() const { return wall_s > 0; }
     double share() const;                                          // NaN: not known
-    double of(double seconds) const { return share() * seconds; }  // busy seconds of so many seconds of such units
+    double of(double seconds) const { return share() * seconds; }  // busy seconds within this many seconds of such units
 };
 
 struct TrialTally {
@@ -81,7 +81,7 @@ public:
     }  // no job worked on the run
     double busy_s() const;       // training and validation, summed over trainers
     double utilisation() const;  // busy_s / (trainers x makespan)
-    // Of the machine, whoever owned the shards: max(the longest trial on the fastest trainer, all work over all speed).
+    // Of the machine, for any owners of the shards: max(the longest trial on the fastest trainer, all work over all speed).
     // Units of a lap that trainers train at the same time count once in their trial.
     double lower_bound_s() const;
     std::int64_t units() const { return units_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which trial was the best: of all, or of the best group of copies.
+// The best trial: of all, or of the best group of copies.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

@@ -13,7 +13,7 @@ std::map<TrialId, StatusOfTrial> trial_states(Journal const& journal) {
             out[decision.trial] = {"paused", decision.why};
         else if (decision.kind == Decision::Kind::resume)
             out[decision.trial] = {};
-    std::map<TrialId, int> alive;  // orders have had it go on so often, less its ends
+    std::map<TrialId, int> alive;  // number of orders that had it go on, less its ends
     for (auto const& lap : journal.laps)
         for (auto const& order : lap.orders) alive[order.trial] += order.kind == Order::Kind::resume ? 1 : 0;
     for (auto const& end : journal.ended) {

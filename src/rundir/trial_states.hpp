@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The status of every trial, as the journal alone tells it.
+// The status of every trial, from the journal alone.
 #pragma once
 #include <map>
 #include <string>

@@ -29,8 +29,7 @@ std::string joined(std::vector<std::string> const& fields) {
     return line + "\n";
 }
 
-// Metrics that came after the first columns were fixed, as far as some trial has them: one for every task would be many
-// empty columns.
+// Metrics that are newer than the fixed first columns, if some trial has them: columns for every task would be mostly empty.
 std::vector<std::string> later_metrics(Summary const& summary) {
     std::vector<std::string> out;
     for (auto const& metric : metric_traits()) {

@@ -110,7 +110,7 @@ void UnitWriter::sync() {
     if (file_) file_->sync();
 }
 
-// The block, without its checksum. Throws Error that says why not.
+// The block, without its checksum. Throws Error with the reason.
 std::string UnitReader::read(UnitsAt const& at, std::int64_t units) {
     auto const path = directory_ / unit_file_name(at.job);
     auto const status = std::filesystem::status(path);
@@ -126,7 +126,7 @@ std::string UnitReader::read(UnitsAt const& at, std::int64_t units) {
         throw Error(std::strerror(errno));
     auto const bytes = sizeof(BlockHead) + static_cast<std::size_t>(units) * bytes_of_unit(magic);
     std::uint64_t hash = 0;
-    // Before memory is taken for what the journal says.
+    // Before memory is taken: the journal may name any number of units.
     if (size - at.offset < bytes + sizeof hash) throw Error("the file is too short");
     std::string block(bytes, '\0');
     std::memcpy(block.data(), magic.data(), sizeof magic);

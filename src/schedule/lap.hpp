@@ -36,7 +36,7 @@ struct Lap {
     std::optional<LapId> clone_of = {};  // begins with the end of that lap, of any trial; empty: with its trial's last state
     Route route = {};
     double unit_cost = 0;               // FLOPs of one unit
-    std::vector<ShardId> repeats = {};  // of a dispatched policy, trained again: its shards in the order of then
+    std::vector<ShardId> repeats = {};  // of a dispatched policy, trained again: its shards in their original order
     LapId id() const { return {trial, epoch}; }
 };
 
@@ -71,11 +71,11 @@ enum class Outcome { finished, diverged, failed, stopped };  // stopped: by an o
 enum class Cause { trial, surroundings };  // of a failure: the model threw; data or memory was missing, which may pass
 
 // An order of a user, or a limit of hours, which acts as one. It comes with the record of a lap and is obeyed when that lap
-// is delivered, so a director that gets the same records takes the same decisions (docs/decisions/0024).
+// is delivered. So a director that gets the same records takes the same decisions (docs/decisions/0024).
 struct Order {
     enum class Kind {
         stop,    // the trial ends now, as stopped; the search hears that it failed
-        resume,  // a paused or stopped trial goes on to its train.epochs; the search has no say in it any more
+        resume,  // a paused or stopped trial goes on to its train.epochs; the search no longer decides about it
         clone,   // a new trial, unknown to the search, begins with the source's state at the end of a lap, once that has
                  // ended; or of its last lap, if it ends before. Without any lap the clone waits until the source is resumed
         finish   // no trial starts or goes on
@@ -93,7 +93,7 @@ struct LapValidation : ValidationScores {
     std::vector<TrainerId> trainers;  // if several trainers validated together; else home alone did
 };
 
-// What a lap made of its trial's state. The hashes of the whole state prove that each lap begins with the right state.
+// The state of a trial after a lap. The hashes of the whole state prove that each lap begins with the right state.
 struct LapState {
     double lr = 0;                 // of the last step
     std::uint64_t hash = 0;        // after the last unit
@@ -102,7 +102,7 @@ struct LapState {
     std::uint64_t bytes = 0;
 };
 
-// What strategies add whose trainers wait for each other, for parameters or for rows.
+// Added by strategies whose trainers wait for each other, for parameters or for rows.
 struct SyncFacts {
     std::vector<double> exposed_s;        // by trainer: the seconds without computation, waiting
     std::int64_t rounds = 0;              // all-reduced steps, pushes of a worker, means

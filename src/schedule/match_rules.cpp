@@ -14,7 +14,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr double k_patience = 0.1;  // of a unit: so long a trainer waits for the better trial
+constexpr double k_patience = 0.1;  // of a unit: a trainer waits this long for the better trial
 constexpr int k_critical = 8;       // trials for which a trainer may be kept
 
 class Lrtf : public Matchmaker {
@@ -65,7 +65,7 @@ private:
         double from = std::numeric_limits<double>::infinity(), finish = from;
     };
 
-    // For trials that determine the makespan rather than this trainer does, and that will find no other trainer free.
+    // For trials that limit the makespan more than this trainer does, and that will find no other trainer free.
     Kept kept_for(TrainerId trainer, double now) {
         Kept out;
         int looks = 0;
@@ -159,7 +159,7 @@ protected:
 private:
     Rng draw() { return Rng(stream_key(seed_, Purpose::schedule, {draws_++})); }
 
-    // Uniform: each try is, and so is the list.
+    // Uniform, because each try is uniform, and so is the list.
     std::optional<Choice> any_of(std::vector<TrialId> const& trials, TrainerId trainer, Rng& rng) {
         auto const size = [](auto const& list) { return static_cast<std::uint32_t>(list.size()); };
         for (std::size_t i = 0; i < trials.size(); ++i) {

@@ -125,7 +125,7 @@ void Matchmaker::remove(TrialId trial) {
     add_load(entry, -entry.lap.unit, -1);
     unit_over(entry.lap.id);
     laps_.erase(found);
-    ask_all_ = true;  // somebody may have waited for it
+    ask_all_ = true;  // other trainers may have waited for it
 }
 
 void Matchmaker::set_cost(TrialId trial, double remaining, double unit) {
@@ -151,7 +151,7 @@ void Matchmaker::occupy(TrainerId trainer) {
 void Matchmaker::validates(TrainerId trainer) { occupy(trainer); }
 void Matchmaker::has_validated(TrainerId trainer) { free(trainer); }
 
-// Trainers that have got free, and those to whom a trial has come that they may take.
+// Trainers that have become free, and trainers that may take a trial that has just come.
 std::vector<TrainerId> Matchmaker::asked() {
     std::vector<TrainerId> out(freed_.begin(), freed_.end());
     for (auto const trainer : hungry_) {

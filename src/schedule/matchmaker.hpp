@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatched policies: which trial a free trainer takes, decided at the moment when a trainer or a trial gets free. PURE.
-// The simulated cluster and rank 0 (strategy/mop) ask the same code. Two trainers, trials 7 and 8, lrtf:
+// Dispatched policies: the trial that a free trainer takes, decided when a trainer or a trial becomes free. PURE. The
+// simulated cluster and rank 0 (strategy/mop) ask the same code. Two trainers, trials 7 and 8, lrtf:
 //   add(7) add(8)        take(): 7 -> trainer 0, 8 -> trainer 1
 //   unit_ended(8)        take(): nothing, 8 has visited trainer 1 and trainer 0 is busy
 //   unit_ended(7)        take(): 8 -> trainer 0, 7 -> trainer 1
@@ -45,7 +45,7 @@ public:
 
     void add(WaitingLap const& lap);  // replaces a lap of the same trial
     // The trial's unit has ended: its trainer is free, and the trial waits there. True: that was the lap's last unit, and
-    // the lap is not there any more.
+    // the lap has been removed.
     bool unit_ended(TrialId trial);
     void remove(TrialId trial);  // its lap, if there is one; its trainer is free
     // The cost of the units of a lap as it is known now.
@@ -73,7 +73,7 @@ public:
 
 protected:
     struct Entry {
-        WaitingLap lap;                      // remaining: behind the unit under way
+        WaitingLap lap;                      // remaining: after the unit under way
         std::vector<std::uint64_t> visited;  // a bit a shard
         int steps = 0;
         ShardId next;                // the next one on the ring, from its last; -1: all have been visited
@@ -86,8 +86,8 @@ protected:
         Entry* entry;
         ShardId shard;
     };
-    // Of the rule: upkeep of its indexes (an entry is unlisted before it changes, and listed again behind that), and the
-    // order in which free trainers choose.
+    // Of the rule: upkeep of its indexes (an entry is unlisted before it changes, and listed again after the change), and
+    // the order in which free trainers choose.
     virtual void list(Entry&) {}
     virtual void unlist(Entry&) {}
     virtual void unit_over(LapId const&) {}  // or its lap is not there any more
@@ -129,10 +129,11 @@ private:
     std::vector<Load> loads_;
     std::vector<int> busy_;  // by trainer: units and validations
     std::unordered_map<TrialId, Entry> laps_;
-    // freed: since the last take(). hungry: found nothing then. patient: of these, found a trial that it did not take
+    // freed: since the last take(). hungry: found nothing then. patient: a hungry trainer that found a trial and did not
+    // take it
     std::set<TrainerId> freed_, hungry_, patient_;
     std::vector<TrialId> fresh_;            // trials that wait since the last take()
-    bool ask_all_ = false, fewer_ = false;  // fewer: are expected than at the last take()
+    bool ask_all_ = false, fewer_ = false;  // fewer: laps are expected now
     std::int64_t expected_ = 0, looks_ = 0;
 };
 

@@ -33,7 +33,7 @@ bool have_same_speed(std::vector<double> const& speed) {
     return std::ranges::all_of(speed, [&](double each) { return each * k_same_speed > most; });
 }
 
-// Where the trainers' pieces of the line end: as long as the trainers are fast.
+// The ends of the trainers' pieces of the line: lengths in proportion to speed.
 std::vector<double> cuts_of(OwnersRequest const& request) {
     constexpr double k_sliver = 0.02;  // of a shard, or of the trainer's piece if that is shorter: not worth a replica
     auto const total = sum_of(request.speed);
@@ -48,7 +48,7 @@ std::vector<double> cuts_of(OwnersRequest const& request) {
     return out;
 }
 
-// Each shard in turn goes to the trainer that would be through with its shards first.
+// Each shard in turn goes to the trainer that would finish its shards first.
 std::vector<double> whole_cuts_of(OwnersRequest const& request) {
     std::vector<int> counts(request.speed.size());
     for (int s = 0; s < request.shards; ++s) {
@@ -82,7 +82,7 @@ std::vector<std::vector<ShardShare>> places_of(std::vector<double> const& cuts, 
 }
 
 // The shard of each place. With as many trials as shards neighbours stay together. Else they are dealt out: each trainer's
-// places, and those that are shared, come up as evenly as their numbers allow.
+// places, and the shared places, are spread as evenly as their numbers allow.
 std::vector<ShardId> line_of(std::vector<std::vector<ShardShare>> const& places, bool blocks) {
     std::vector<ShardId> out(places.size());
     std::map<TrainerId, std::vector<std::size_t>> left;  // places of one trainer; -1: shared ones
@@ -222,7 +222,7 @@ double stretch(OwnerTable const& table, std::vector<double> const& speed) {
 
 namespace {
 
-// What is left of a shard's shares, in the same proportions.
+// The rest of a shard's shares, in the same proportions.
 void leave(std::vector<ShardShare>& holders, TrainerId lost) {
     double from = 0, sum = 0;
     std::vector<ShardShare> rest;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners of shards: which trainer trains a trial's unit on a shard. PURE. The visit order does not depend on the owners, so
-// no bit does. Four shards on three trainers of equal speed are a line with two cuts:
+// Owners of shards: the trainer that trains a trial's unit on a shard. PURE. The visit order does not depend on the owners,
+// so no bit does. Four shards on three trainers of equal speed are a line with two cuts:
 //   shards     |   0   |   1   |   2   |   3   |
 //   trainers   |    0     |    1     |    2    |     trainers 0 and 1 hold shard 1, 1 and 2 hold shard 2
 #pragma once
@@ -69,7 +69,7 @@ inline constexpr double k_whole_enough = 0.98;
 OwnerTable with_members(OwnerTable const& of_groups, int group_size, int trainers);
 OwnerTable of_groups(OwnerTable const& with_members, int group_size);
 
-// Seconds that a table takes over those of the machine, whose trainers have these speeds and share the work as they like.
+// The seconds of a table, relative to a machine whose trainers have these speeds and share the work without limits.
 double stretch(OwnerTable const& table, std::vector<double> const& speed);
 
 // Shards that only the lost trainer held go to the heirs with the fewest. All other shards keep their holders.

@@ -14,7 +14,7 @@ constexpr std::size_t k_least_laps = 3;    // that must have visited a trainer
 constexpr std::size_t k_units_a_lap = 64;  // of laps with more, some are left out
 constexpr int k_rounds = 8;                // of the median polish
 constexpr double k_worth = 1.1;            // a gain below this is noise
-constexpr double k_times_cost = 2;         // a move must gain so many times what it costs
+constexpr double k_times_cost = 2;         // a move must gain this many times its cost
 
 double median_of(std::vector<double> values) {
     if (values.empty()) return 0;
@@ -25,7 +25,7 @@ double median_of(std::vector<double> values) {
 
 }  // namespace
 
-// A thousand units take longer to sort out than rank 0 has for a lap; every sixteenth lap of such a size says enough.
+// Sorting a thousand units takes longer than rank 0 has for a lap; every sixteenth lap of that size is enough.
 void Pace::add(LapRecord const& lap, double unit_cost, double since_unix_s) {
     if (skip_ > 0) {
         --skip_;
@@ -48,8 +48,8 @@ void Pace::add(LapRecord const& lap, double unit_cost, double since_unix_s) {
     if (laps_.size() > k_window) laps_.pop_front();
 }
 
-// Median polish (Tukey 1977): log seconds of a row = that of its lap + that of its trainer. A lap that one trainer was
-// disturbed in, and a trainer that visits only some laps, do not bend the rest.
+// Median polish (Tukey 1977): log seconds of a row = that of its lap + that of its trainer. A disturbed trainer in one lap,
+// or a trainer that visits only some laps, does not change the rest.
 std::optional<std::vector<double>> Pace::speed(int trainers) const {
     std::vector<std::vector<std::pair<std::size_t, double>>> visits(static_cast<std::size_t>(trainers));
     for (std::size_t lap = 0; lap < laps_.size(); ++lap)

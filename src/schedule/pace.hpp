@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast the trainers are, from the units of the latest laps, and what other owners would gain. PURE.
+// The speeds of the trainers, from the units of the latest laps, and the gain of other owners. PURE.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -13,15 +13,15 @@ namespace hopscotch {
 
 class Pace {
 public:
-    // A lap that has ended, and the FLOPs of one of its units. Units that began before count nothing: trainers of an earlier
-    // job had other hosts.
+    // A lap that has ended, and the FLOPs of one of its units. Units that began before since_unix_s do not count: trainers
+    // of an earlier job had other hosts.
     void add(LapRecord const& lap, double unit_cost, double since_unix_s = 0);
 
     // Of the fastest trainer, 1; by trainer. A trainer that no lap has visited counts as median. Nothing: too few laps, or a
     // trainer that few of them have visited.
     std::optional<std::vector<double>> speed(int trainers) const;
 
-    // Seconds of that many FLOPs on the fastest trainer.
+    // Seconds for that many FLOPs on the fastest trainer.
     double seconds(double flops, std::vector<double> const& speed) const;
 
 private:
@@ -35,11 +35,11 @@ private:
         double flops = 0;  // of all units
     };
     std::deque<Row> laps_;
-    std::size_t skip_ = 0;  // so many of the next laps
+    std::size_t skip_ = 0;  // number of coming laps to skip
 };
 
-// Owners to move to, if that gains more than twice its cost: the seconds that the job needs for the rest of its work with
-// the table as it is, and with the new one.
+// Owners to move to, if the move gains more than twice its cost. Compares the seconds for the rest of the job's work with
+// the present table and with the new one.
 struct BetterOwners {
     OwnerTable table;
     double seconds = 0, seconds_before = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// strategy.policy: which trainer trains which trial next. PURE. Trainers, rank 0, the simulation, hop counts and the lower
-// bound all ask the policy. Two kinds:
+// strategy.policy: the next trial of each trainer. PURE. Trainers, rank 0, the simulation, hop counts and the lower bound
+// all ask the policy. Two kinds:
 //   planned     the shard of a step is a function of the experiment. Trainers look it up; rank 0 takes no part in a hop.
 //   dispatched  a free trainer takes a trial that waits (matchmaker.hpp). Rank 0 decides, so the visit order depends on
 //               timing: the journal has it, and replays and resumed jobs follow the journal.
@@ -19,7 +19,7 @@ class Matchmaker;  // schedule/matchmaker.hpp
 
 struct NextVisit {
     TrialId trial;
-    int step = 0;  // of the lap, 0..S-1: the trial has visited so many shards. The owner of the shard of step 0 is its home
+    int step = 0;    // of the lap, 0..S-1: shards visited so far. The owner of the shard of step 0 is its home
     int shards = 1;  // S
     HeldOut held_out = {};
     Route route = {};
@@ -27,7 +27,7 @@ struct NextVisit {
 
 struct Policy {
     std::string_view name;
-    // Every shard once in the S steps of a lap. Dispatched: only the home, and the order that hop counts reckon with.
+    // Every shard once in the S steps of a lap. Dispatched: only the home, and the order that hop counts assume.
     ShardId (*next)(NextVisit const&);
     std::unique_ptr<Matchmaker> (*make)(OwnerTable const&, std::uint64_t seed) = nullptr;
 

@@ -23,7 +23,8 @@ std::vector<ShardId> permutation_of(std::int64_t seed, int number, std::int64_t 
     return out;
 }
 
-// All numbers that a small dataset may meet, and those that fit a large one. With one trainer routes make no difference.
+// All numbers of trainers for a small dataset, and the fitting ones for a large one. With one trainer routes make no
+// difference.
 std::vector<int> numbers_of_trainers(int shards) {
     std::vector<int> out;
     for (int w = 2; w <= shards; ++w)
@@ -44,10 +45,10 @@ public:
         in_order_ = makespans({});
     }
 
-    // Over those with homes in order and no long trials: of the worst number of trainers, and their mean.
+    // Relative to homes in order and no long trials: for the worst number of trainers, and their mean.
     struct Ratio {
         double worst = 0, mean = 0;
-        // Some number of trainers, by more than the others gain on average.
+        // Some number of trainers loses more than the others gain on average.
         bool loses() const { return worst - k_may_lose > 1 - mean; }
     };
     Ratio ratio(RoutePlan const& plan) const {
@@ -81,7 +82,7 @@ private:
     std::vector<double> in_order_;
 };
 
-// Costs of nothing cannot be compared.
+// Costs of 0 cannot be compared.
 bool can_be_simulated(std::span<TrialCost const> trials, int shards) {
     std::int64_t units = 0;
     for (auto const& trial : trials) units += static_cast<std::int64_t>(std::min(trial.epochs, k_planned_laps)) * shards;

@@ -3,8 +3,8 @@
 // decides bits.
 //   homes      in each block of S trials, a permutation that is drawn from the seed. With home t mod S instead, the homes of
 //              a grid follow its last key: four sizes of network on four shards, and one trainer validates all largest ones.
-//   direction  a trial that costs far more than the others goes round backward. Nobody overtakes on a ring: behind such a
-//              trial the others queue up, while the trainers before it have nothing to do. Those that come towards it pass.
+//   direction  a trial that costs far more than the others goes round backward. If all trials go round the same way, the
+//              others queue behind it, and the trainers before it have nothing to do. Trials that come towards it pass.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -28,7 +28,7 @@ private:
     std::vector<std::vector<ShardId>> homes_;  // by block of S trials
 };
 
-// For searches that propose trials on the way: nobody knows yet what those will cost.
+// For searches that propose trials on the way: the costs of those are not known yet.
 inline constexpr RoutePlan k_blind_routes{0, 6};
 
 // For trials that are all known: the plan that a simulation prefers. Permuted homes, unless with each of the first few

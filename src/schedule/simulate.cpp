@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t k_most_followed_units = 100'000;
 
-// Trials that run to their last epoch whatever happens, the longest admitted first.
+// Trials that always run to their last epoch, the longest admitted first.
 class Simulator {
 public:
     Simulator(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners,
@@ -59,7 +59,7 @@ private:
         return cost * std::max(0.0, 1 + options_.jitter * rng.normal());
     }
 
-    // The rule of real trainers, which do not know what validation costs.
+    // The rule of real trainers, which do not know the cost of validation.
     void add(LapId lap) {
         auto const& trial = trials_[lap.trial];
         double const left = (trial.epochs - lap.epoch) * shards_ * trial.unit;

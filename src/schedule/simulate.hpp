@@ -10,10 +10,10 @@
 
 namespace hopscotch {
 
-// What plans reckon with: the time of a hop in units of the mean trial, and the jitter of a task.
+// Assumptions of plans: the time of a hop in units of the mean trial, and the jitter of a task.
 inline constexpr double k_usual_hop = 0.04, k_usual_jitter = 0.01;
 
-// Of each trial, plans simulate at most so many laps: what is lost, is lost at the start and the end of a run.
+// Of each trial, plans simulate at most this many laps: time is lost only at the start and the end of a run.
 inline constexpr int k_planned_laps = 3;
 
 double mean_unit_cost(std::span<TrialCost const> trials);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t k_longest_gap = 1000;  // between the epochs of two laps of a trial, for which room is made
 
-// told: by this version. Then 0 is the initial state, with which no lap begins that another comes before.
+// told: the record is of this version. Then 0 is the initial state, and only a trial's first lap begins with it.
 bool differ(std::uint64_t hash, bool told, std::optional<std::uint64_t> expected) {
     return told && expected && hash != *expected;
 }

@@ -35,7 +35,7 @@ public:
 private:
     TrainedAgain trained_again_;
     std::map<TrialId, std::vector<std::uint64_t>> ends_;  // by epoch; 0: not known
-    std::map<LapId, std::uint64_t> far_ends_;             // of epochs far behind those: a damaged journal may name any
+    std::map<LapId, std::uint64_t> far_ends_;             // of epochs far beyond those: a damaged journal may name any
     std::map<LapId, LapId> clones_;                       // by lap: the lap whose end it begins with
 };
 

@@ -46,7 +46,7 @@ private:
     };
     using Ready = std::set<std::pair<double, TrialId>, LongestFirst>;  // cost and trial, that may be taken
 
-    // An entry of an index stands there before the change of its task, and where it belongs after it.
+    // An entry is taken out of its index before its task changes, and put into the right index afterwards.
     void list(TrialId trial, Task const& task);
     void unlist(TrialId trial, Task const& task);
     Ready& ready_with(Task const& task) { return task.holder ? held_[task.holder->index()] : unheld_; }

@@ -8,7 +8,7 @@ namespace hopscotch {
 namespace {
 
 constexpr double k_newest = 0.2;  // weight of the newest unit
-// One unit says little about its trainer: it may have built a model, or read its rows for the first time.
+// One unit is not enough to judge its trainer: it may have built a model, or read its rows for the first time.
 constexpr double k_newest_of_trainer = 0.1;
 
 double mixed(double before, double now, double weight) { return before + weight * (now - before); }

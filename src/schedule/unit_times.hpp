@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Seconds of units, learned while they are trained. PURE. Two factors: the seconds a row of a kind of trial (models of equal
 // FLOPs with equal batches), and the slowness of a trainer. The mean slowness is 1: otherwise both factors would drift, and
-// kinds that were learned at different times could not be compared. A kind that nobody has trained yet takes its FLOPs, at
-// the speed of the kinds that are known. Averages forget: a host may get slower.
+// kinds that were learned at different times could not be compared. A kind without a trained unit takes its FLOPs, at the
+// speed of the known kinds. Averages forget: a host may get slower.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -22,7 +22,7 @@ class UnitTimes {
 public:
     void learn(UnitKind const& kind, TrainerId trainer, std::int64_t rows, double seconds);
 
-    // Before the first unit of all: the FLOPs, as if a second had one. rows: 0: as many as the last unit of the kind.
+    // Before the very first unit: the FLOPs, at one FLOP a second. rows: 0: as many as the last unit of the kind.
     double seconds(UnitKind const& kind, std::int64_t rows = 0) const;  // on the mean trainer
     double seconds_on(UnitKind const& kind, TrainerId trainer, std::int64_t rows = 0) const;
     bool knows_any() const { return !kinds_.empty(); }

@@ -38,7 +38,7 @@ using SimulatedTask = std::function<void(SimulatedUnit const&)>;  // called when
 
 // The trial that a free trainer takes, after validation and release order: the one with the most work left, then the one
 // that came first, then the lowest id. by_units is the rule of the trainers (strategy/mop): units of the present lap that
-// are done do not count. by_laps: they count until the lap is over, and nobody came first. Decisions in virtual time keep
+// are done do not count. by_laps: they count until the lap is over, and no trial came first. Decisions in virtual time keep
 // that rule, because those of earlier runs were taken under it.
 enum class QueueRule { by_units, by_laps };
 

@@ -22,7 +22,7 @@ struct HeldOut {
 HeldOut held_out_of(Assignment const& assignment, int folds);
 
 // A trial's way round the shards. Rank 0 gives each trial its route once (routes.hpp). The route travels with every lap and
-// stands in the journal, so trainers and replays never work it out again.
+// stands in the journal, so trainers and replays never compute it again.
 enum class Direction { forward, backward };
 struct Route {
     ShardId first = {};  // its owner is the trial's home. None (-1): shard t mod S for trial t
@@ -30,11 +30,11 @@ struct Route {
     bool operator==(Route const&) const = default;
 };
 
-// Which routes a run gives: a part of experiment.json, so a resumed job gives the same. The default: those of versions that
-// had no choice.
+// Which routes a run gives: a part of experiment.json, so a resumed job gives the same. The default: the routes of versions
+// without this choice.
 struct RoutePlan {
     int permutation = -1;  // the number of the permutations that are drawn from the seed; -1: home t mod S
-    double long_from = 0;  // a trial goes backward if it costs more than so many times the mean of the others; 0: none does
+    double long_from = 0;  // a trial goes backward if its cost exceeds the mean of the others by this factor; 0: none does
     bool operator==(RoutePlan const&) const = default;
 };
 
@@ -65,14 +65,15 @@ struct LapsOf {
 };
 std::int64_t hops_of(Policy const& policy, LapsOf const& trial, OwnerTable const& owners);
 
-// Of the machine, whoever owns the shards: max(longest trial on the fastest trainer, all work over all speed), validation
-// included. No schedule is shorter. Seconds are those of the fastest trainer.
+// Of the machine, for any owners of the shards: max(longest trial on the fastest trainer, all work over all speed),
+// validation included. No schedule is shorter. Seconds are those of the fastest trainer.
 double lower_bound(std::vector<TrialCost> const& trials, OwnerTable const& owners);
 // Of these owners: also the most loaded trainer.
 double owners_bound(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners);
 
 // Utilisation of W trainers by S shards of equal size: S/W over its ceiling.
-// shard_advice: the sentence that start-up and dry run print, with the numbers of trainers that divide S; "" if W does.
+// shard_advice: the sentence that start-up and dry run print, with the numbers of trainers that divide S; "" if W is one of
+// them.
 double shard_utilisation(int shards, int trainers);
 std::string shard_advice(int shards, int trainers);
 

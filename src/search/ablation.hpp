@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ablation: leave one component out (LOCO of Maggy). Trial 0 has the first value of every list. Each other trial has another
-// value of one list. The loss that this costs is the worth of the component.
+// Ablation: leave one component out (LOCO of Maggy). Trial 0 has the first value of every list. Each other trial changes the
+// value of one list. The rise of the loss is the worth of the component.
 #pragma once
 #include <optional>
 #include <string>

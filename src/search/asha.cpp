@@ -32,7 +32,7 @@ public:
     void fail(TrialId trial, History const&) override { insert(trial, k_worst); }
 
 protected:
-    // Its place in its rung, from 0.
+    // The trial's place in its rung, from 0.
     std::size_t insert(TrialId trial, double loss) {
         auto& rung = rungs_[rung_of_[trial.index()]];
         Entry const entry{loss, trial};
@@ -106,7 +106,7 @@ private:
     std::optional<Seat> next() const {
         for (std::size_t rung = rungs_.size() - 1; rung-- > 0;)
             if (auto const found = best_of(rung, rungs_[rung].size() / eta_)) return found;
-        // At the end, with too few trials for all rungs: the best one goes all the way nevertheless.
+        // At the end, with too few trials for all rungs, the best one is still promoted all the way.
         if (!closed_ || pending_ > 0 || !rungs_.back().empty()) return std::nullopt;
         for (std::size_t rung = rungs_.size() - 1; rung-- > 0;)
             if (auto const found = best_of(rung, rungs_[rung].size())) return found;
@@ -126,7 +126,7 @@ private:
         return most_ && place >= std::max<std::size_t>(static_cast<std::size_t>(*most_) / eta_, 1);
     }
 
-    std::int64_t pending_ = 0;  // started or taken up again, and not heard of
+    std::int64_t pending_ = 0;  // started or taken up again, without a report yet
     bool closed_ = false;
 };
 

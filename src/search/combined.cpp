@@ -92,7 +92,7 @@ std::string text_of(Constraint const& constraint) {
 
 }  // namespace
 
-// needed_by: the reason why this configuration must be tried, so its exclusion is an error; empty: it is skipped.
+// needed_by: the reason why this configuration must be tried: its exclusion is an error. Empty: it is skipped.
 bool CombinedSearch::is_allowed(Assignment const& assignment, std::string const& needed_by) const {
     auto const& constraints = input_->experiment.search.proposals.subject_to;
     if (constraints.empty() || !input_->measure) return true;
@@ -178,7 +178,7 @@ Verdict CombinedSearch::decide(TrialId id) {
         verdict = stopped(spent_text());
     follow(trial, verdict);
     if (trial.state != TrialHistory::State::running) goal_.rests(id);
-    // Also of a trial at its end: it may be the last one, and the reason must be told with a trial.
+    // Also at the end of a trial: it may be the last one, and the reason must be reported with a trial.
     if (trial.state == TrialHistory::State::ended && goal_.is_over() && verdict.why.empty()) verdict.why = goal_.why();
     return verdict;
 }

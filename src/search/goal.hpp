@@ -20,7 +20,7 @@ public:
     // Call it for every lap with a finite loss (lower is better). epochs: of its trial so far.
     void report(TrialId trial, int epochs, double loss);
 
-    // The trial has ended, failed or is paused. Counts against patience unless the trial set a best since it (re)started.
+    // The trial has ended, failed or is paused. Counts against patience, unless the trial was the best since it (re)started.
     void rests(TrialId trial);
 
     bool is_over() const { return !why_.empty(); }

@@ -33,7 +33,7 @@ private:
     std::vector<std::size_t> digits_;
 };
 
-// None if an inactive parameter stands on any but its first value: that configuration has its place already.
+// None if an inactive parameter has a value other than its first: another position stands for that configuration.
 std::optional<Assignment> configuration(Space const& space, std::vector<std::vector<Json>> const& values,
                                         std::vector<std::size_t> const& digits) {
     Assignment out;

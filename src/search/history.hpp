@@ -47,7 +47,7 @@ public:
         return index < past_.size() ? past_[index] : trials_.at(index - past_.size());
     }
 
-    // Number of results with a loss after so many epochs (the loss of a failure counts); 0 beyond the longest.
+    // Number of results with a loss after this many epochs (the loss of a failure counts); 0 beyond the longest.
     std::size_t reached(int epochs) const;
     int longest() const { return static_cast<int>(reached_.size()); }
 

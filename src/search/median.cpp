@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The median stopping rule of Vizier (Golovin et al., KDD 2017): after epoch t a trial ends if the best of its losses is
-// worse than the median of the other trials' mean losses up to t. All that have come as far count, finished or not; who
-// failed does not.
+// worse than the median of the other trials' mean losses up to t. All trials that have come as far count, finished or not;
+// failed trials do not.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -15,7 +15,7 @@ struct PastTrial {
 
     Assignment assignment;
     std::vector<double> losses;  // of each lap, lower is better; infinity is the last one of a trial that failed
-    // cut_off: the run ended before the trial. Its last loss says little, and its configuration may be proposed again.
+    // cut_off: the run ended before the trial. Its last loss means little, and its configuration may be proposed again.
     Progress progress = Progress::ended;
 };
 

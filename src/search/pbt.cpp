@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Population based training without a barrier: at its own decision points a trial is ranked by everybody's last loss. If it
-// is among the worst it takes over the state that one of the best had after its last reported lap, and explores from there.
+// Population based training without a barrier: at its own decision points a trial is ranked by the last losses of all
+// trials. If it is among the worst it takes over the state that one of the best had after its last reported lap, and
+// explores from there.
 #include "search/pbt.hpp"
 
 #include <fmt/format.h>
@@ -34,7 +35,7 @@ Json neighbour(Parameter const& parameter, Json const& value, Uniform const& uni
 Json perturbed(Parameter const& parameter, double value, double factor) {
     double const next = value * factor;
     if (!has_steps(parameter)) return Json(std::clamp(next, parameter.low, parameter.high));
-    // By one step at least: 1 * 0.8 must not be 1, nor 0.
+    // By at least one step: 1 * 0.8 must not become 1 again, or 0.
     auto const step_at = [&](double v) { return std::nearbyint((v - parameter.low) / step_of(parameter)); };
     double i = step_at(next);
     if (i == step_at(value) && factor != 1) i += (factor > 1) == (value >= 0) ? 1 : -1;
@@ -84,8 +85,8 @@ public:
     }
 
 private:
-    // Best first, by the last loss, equals by id. Those that have ended are no donors: their states may be gone. Those that
-    // have just taken over another state are none before it has a loss.
+    // Best first, by the last loss, equals by id. Trials that have ended are not donors: their states may be gone. A trial
+    // that has just taken over another state is not a donor before it has a loss.
     std::vector<TrialId> alive(History const& history) const {
         std::vector<std::pair<double, TrialId>> ranked;
         for (auto member : members_)
@@ -99,7 +100,7 @@ private:
         return out;
     }
 
-    // What the space forbids or the reader refuses is explored again; the donor's own values are always good.
+    // A forbidden or refused configuration is explored again; the donor's own values are always good.
     Assignment allowed(Assignment const& from, Rng& rng) const {
         for (int i = 0; i < k_explorations; ++i) {
             auto next = explored(space_, from, config_, [&] { return rng.uniform(); });
@@ -116,7 +117,7 @@ private:
     PbtConfig config_;
     int last_;
     std::vector<TrialId> members_;
-    std::vector<int> cloned_at_;  // by trial: the epochs it had when it was last told to; -1
+    std::vector<int> cloned_at_;  // by trial: its epochs at the last order to clone; -1
 };
 
 }  // namespace

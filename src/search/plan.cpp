@@ -19,7 +19,7 @@
 namespace hopscotch {
 namespace {
 
-// As many as there are and were not tried in an earlier run, if they can be counted.
+// The number of configurations that an earlier run has not tried, if they can be counted.
 std::int64_t configurations(Experiment const& experiment, SearchContext const& context) {
     Problems told("");
     auto const space = read_space(experiment, told);
@@ -108,13 +108,13 @@ bool trials_may_stop(Experiment const& experiment) {
     return experiment.train.early_stopping.patience > 0 || std::ranges::any_of(experiment.space.object(), stops);
 }
 
-// budget.epochs: no trial starts or goes on after so many; those in training go on to their next decision.
+// budget.epochs: no trial starts or goes on after this many; those in training go on to their next decision.
 void limit_epochs(Experiment const& experiment, SearchPlan& plan) {
     auto const& budget = experiment.search.budget.epochs;
     if (!budget || plan.most <= *budget) return;
     auto const [shortest, longest] = lengths_of(experiment);
     bool const decides = procedure_traits(experiment.search.procedure).has_rule || Goal::is_set(experiment.search);
-    if (!decides && shortest == longest) return;  // the number of trials says it all
+    if (!decides && shortest == longest) return;  // the number of trials is the whole plan
     plan.trials_bound = SearchPlan::Bound::at_most;
     plan.epochs = std::min(plan.epochs, *budget);
     plan.least = std::min(plan.least, *budget);
@@ -149,7 +149,7 @@ void count_adaptive(Experiment const& experiment, SearchContext const& context, 
 void count_trials(PlanInput const& input, SearchPlan& plan) {
     auto const [shortest, longest] = lengths_of(input.experiment);
     auto const& budget = input.limit.epochs;
-    // A budget is spent by whole trials, unless results may end them.
+    // Whole trials spend a budget, unless results may end them.
     bool const whole = budget && !Goal::is_set(input.experiment.search);
     auto const many = whole ? input.limit.at_most((*budget + shortest - 1) / shortest) : input.many;
     count_bracket({{many, static_cast<int>(longest)}}, plan);
@@ -173,7 +173,7 @@ void count_hyperband(PlanInput const& input, SearchPlan& plan) {
     auto const most = limit.at_most(limit.there);
     std::int64_t epochs = 0;
     for (std::size_t i = 0; plan.trials < most; ++i) {
-        // A trial more than the budget at most: it goes on to its next decision.
+        // At most one trial more than the budget: it goes on to its next decision.
         if (limit.epochs ? epochs >= *limit.epochs + longest : !limit.trials && i == plan.brackets.size()) break;
         auto const& table = plan.brackets[i % plan.brackets.size()];
         auto const stage = std::ranges::upper_bound(stages, plan.trials);  // its last bracket was cut short
@@ -201,7 +201,7 @@ void count_population(PlanInput const& input, SearchPlan& plan) {
 }
 
 SearchPlan plan_of(Experiment const& experiment, SearchContext const& context) {
-    auto patient = experiment;  // what the search will cost if no result ends it
+    auto patient = experiment;  // the cost of the search if no result ends it
     patient.search.budget.target.reset();
     patient.search.budget.patience.reset();
     auto const search = make_search(patient, context);

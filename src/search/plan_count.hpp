@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many trials and epochs a procedure will take: a function for the row of each in search/procedure_table.cpp.
+// The number of trials and epochs of a procedure: a function for the row of each in search/procedure_table.cpp.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -39,7 +39,7 @@ std::optional<Proposal> RepeatedSearch::next() {
 
 bool RepeatedSearch::has_copies_to_start() const { return !groups_.empty() && std::ssize(groups_.back().copies) < copies_; }
 
-// Ids are the search's to give, one after the other: so a copy of what has failed meanwhile starts too, for one lap.
+// The search gives ids one after the other: so a copy also starts if its group has failed meanwhile, for one lap.
 Proposal RepeatedSearch::start_copy() {
     auto& group = groups_.back();
     auto const number = static_cast<int>(group.copies.size());
@@ -120,7 +120,7 @@ Verdict RepeatedSearch::wait(TrialId trial) {
     return out;
 }
 
-// The last of them to come has what the inner search says of all.
+// The last copy to come gets the verdict of the inner search for all of them.
 Verdict RepeatedSearch::obey(TrialId trial, Verdict const& verdict) {
     auto& group = group_of(trial);
     auto& copy = copy_of(trial);

@@ -32,7 +32,7 @@ std::vector<Rung> bracket_of(std::int64_t trials, int halvings, Halving const& h
 
 std::vector<Rung> halving_bracket(std::int64_t trials, Halving const& halving) {
     auto rungs = bracket_of(trials, most_halvings(halving), halving);
-    // One that is left alone needs no further rungs.
+    // A trial that is left alone needs no further rungs.
     while (rungs.size() > 2 && rungs[rungs.size() - 2].trials == 1) rungs.erase(rungs.end() - 2);
     return rungs;
 }

@@ -20,7 +20,7 @@ struct Halving {
 // The largest s with min_epochs * eta^s <= max_epochs.
 int most_halvings(Halving const& halving);
 
-// eta^s with that s: of so many trials one is left for the last rung.
+// eta^s with that s: of this many trials one is left for the last rung.
 std::int64_t lone_survivor_trials(Halving const& halving);
 
 // One bracket: n trials, then floor(n / eta^i), at least 1; epochs floor(max / eta^(s - i)), the last max_epochs.

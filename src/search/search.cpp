@@ -18,7 +18,7 @@ namespace {
 
 using Most = std::optional<std::int64_t>;
 
-// The smallest of what is wanted, the budget allows and a list holds.
+// The smallest of the wanted number, the number within the budget, and the length of a list.
 Most most_trials(SearchInput const& input, Sampler const& sampler, Most wanted) {
     auto const& search = input.experiment.search;
     auto out = wanted;
@@ -41,13 +41,13 @@ Most first_stage(SearchInput const& input, Sampler const& sampler, std::vector<s
     return most_trials(input, sampler, wanted.front());
 }
 
-// What failed stays the worst.
+// A failed trial stays the worst.
 void best_so_far(std::vector<double>& losses) {
     for (std::size_t i = 1; i < losses.size(); ++i)
         if (losses[i] != k_worst) losses[i] = std::min(losses[i], losses[i - 1]);
 }
 
-// A rule compares trials after the same number of epochs: what a longer run has learnt later is not asked for.
+// A rule compares trials after the same number of epochs: later results of a longer run do not count.
 History known_before(Experiment const& experiment, Space const& space, SearchContext const& context) {
     History out;
     auto const most = static_cast<std::size_t>(most_epochs(experiment));

@@ -75,7 +75,7 @@ public:
         require(used_ <= k_sobol_dimensions, "more keys than Sobol dimensions");
     }
 
-    // What is forbidden or was there already leaves its point out.
+    // A forbidden or known configuration leaves its point out.
     std::optional<Assignment> ask(History const& history) override {
         Rng rng(sampler_key(experiment_, history));
         return fresh_.find(history, [&] { return at(next_++); }, [&](std::uint32_t n) { return rng.below(n); });
@@ -92,7 +92,7 @@ private:
 
     double place(std::uint32_t index, std::size_t dimension) const {
         auto const key = stream_key(static_cast<std::uint64_t>(experiment_.seed), Purpose::search,
-                                    {-1, static_cast<std::int64_t>(dimension)});  // no trial's stream
+                                    {-1, static_cast<std::int64_t>(dimension)});  // a stream that is not a trial's
         auto const point = owen_scrambled(sobol_point(index, dimension), static_cast<std::uint32_t>(key));
         return (static_cast<double>(point) + 0.5) * 0x1p-32;
     }

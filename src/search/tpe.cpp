@@ -16,7 +16,7 @@ namespace hopscotch {
 namespace {
 
 constexpr int k_model_draws = 20;         // to find something new with the model, before a random draw does it
-constexpr std::size_t k_most_bad = 1000;  // the newest: what a proposal costs must not grow for ever
+constexpr std::size_t k_most_bad = 1000;  // the newest: the cost of a proposal must not grow for ever
 
 // The loss by which a trial is judged. None: it has no result of that kind.
 std::optional<double> loss_for(TrialHistory const& trial, int epochs) {
@@ -27,13 +27,13 @@ std::optional<double> loss_for(TrialHistory const& trial, int epochs) {
 }
 
 // The rule has preferred other trials so far: this one has not reached the epoch at which trials are compared. Without a
-// rule no trial is left behind: a trial that stops early has its result.
+// rule every trial keeps up: a trial that stops early has its result.
 bool is_left_behind(TrialHistory const& trial, Fidelity fidelity) {
     using enum TrialHistory::State;
     return fidelity == Fidelity::deepest && (trial.state == paused || trial.state == ended);
 }
 
-// Those left behind count as results too, but the good ones are the best third of the others at most: a rule lets few go
+// Trials that fell back count as results too, but the good ones are the best third of the others at most: a rule lets few go
 // far.
 std::size_t good_of(std::size_t judged, std::size_t left_behind) {
     return std::min(good_results(judged + left_behind), (judged + 2) / 3);
@@ -81,7 +81,7 @@ Json to_value(Parameter const& parameter, double number) {
     return has_steps(parameter) && !binary ? nearest_step(parameter, value) : Json(value);
 }
 
-// Of those that have the keys: one that is not active says nothing.
+// Of the trials that have the keys: an inactive key carries no information.
 std::vector<std::vector<double>> rows_of(History const& history, std::vector<std::size_t> const& results,
                                          std::vector<Parameter const*> const& keys) {
     std::vector<std::vector<double>> out;

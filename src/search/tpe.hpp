@@ -14,7 +14,7 @@ namespace hopscotch {
 std::size_t good_results(std::size_t results);
 
 // last: the last loss of each ended trial. deepest: the losses after the largest number of epochs with enough losses (BOHB's
-// rule). A trial that was left behind before that epoch is bad (unlike BOHB; docs/decisions/0025).
+// rule). A trial that the rule stopped or paused before that epoch is bad (unlike BOHB; docs/decisions/0025).
 enum class Fidelity { last, deepest };
 
 // Indices of History::results(), in their order. Failed trials are never good. Pending trials count as bad (constant liar),

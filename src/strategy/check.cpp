@@ -75,7 +75,7 @@ void check_injection(InjectConfig const& inject, int trainers, Problems& problem
                          fmt::format("rank {} does not train here (trainers are ranks 1 to {})", slow.rank, trainers));
 }
 
-// Of the shards that are there, and where a state comes by all of them.
+// The shards must suffice, and a state must come by all of them.
 void check_folds(Experiment const& experiment, int shards, Problems& problems) {
     auto const folds = experiment.search.copies.folds;
     if (folds == 1) return;

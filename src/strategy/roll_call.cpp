@@ -28,7 +28,7 @@ namespace {
 
 constexpr double k_word_s = 10;  // between two lines about trainers that still open their data
 
-// Each complaint once, however many trainers have it.
+// Each complaint once, for any number of trainers that have it.
 void refuse_complaints(std::map<Rank, Hello> const& hellos) {
     std::set<std::string> complaints;
     for (auto const& [rank, hello] : hellos)
@@ -76,7 +76,7 @@ std::string missing(std::vector<Rank> const& ranks, std::map<Rank, Hello> const&
     return fmt::format("{}", fmt::join(out, ", "));
 }
 
-// Silence names one rank; there may be more.
+// Silence names only one rank; there may be more.
 std::optional<Incoming> receive(Courier& courier, std::vector<Rank> const& ranks, std::map<Rank, Hello> const& answers) {
     try {
         return courier.receive(0.1);
@@ -142,7 +142,7 @@ JobTotals end_job(Courier& courier, int exit_code, double deadline_s) {
         if (message && message->kind == MessageKind::goodbye) goodbyes[message->from] = decode<Goodbye>(message->body);
         if (!message || message->kind != MessageKind::lost) continue;
         bury_and_tell(courier, decode<Lost>(message->body));
-        if (!goodbyes.contains(message->from)) std::erase(ranks, message->from);  // all else that it had was here before
+        if (!goodbyes.contains(message->from)) std::erase(ranks, message->from);  // all its earlier messages have arrived
     }
     totals.peak_rss_bytes.push_back(peak_rss_bytes());
     std::vector<std::uint64_t> own;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The makers of all strategies. All other facts about a strategy stand in experiment/strategy_traits.hpp and, for its cost,
-// in schedule/run_estimate.hpp, under the same names.
+// in analysis/cost/run_estimate.hpp, under the same names.
 #pragma once
 #include <memory>
 #include <string_view>

@@ -37,8 +37,8 @@
 namespace hopscotch {
 namespace {
 
-// One state trains, one leaves, one arrives, one is the best so far. Models so large that these would weigh on the host
-// have units long enough not to notice a page fault.
+// One state trains, one leaves, one arrives, one is the best so far. Models whose states are too large for this have units
+// that are long enough to hide a page fault.
 constexpr int k_ready_buffers = 4;
 constexpr std::uint64_t k_most_ready_bytes = std::uint64_t{1} << 30;
 
@@ -74,7 +74,7 @@ Hello introduce(BuildInfo const& build) {
     return hello;
 }
 
-// Waits for Welcome; nothing if rank 0 has found bad input and sends everyone home.
+// Waits for Welcome; nothing if rank 0 has found bad input and ends the job.
 std::optional<Welcome> await_welcome(Courier& courier) {
     while (true) {
         auto const message = courier.receive(1);
@@ -97,7 +97,8 @@ void leave(Courier& courier) {
     await_farewell(courier);
 }
 
-// Whom this trainer's states will hop to: MPI connects on the first message, which can take tens of milliseconds.
+// Greets the trainers to which this trainer's states will hop: MPI connects on the first message, which can take tens of
+// milliseconds.
 void greet_next(Courier& courier, OwnerTable const& owners, TrainerId self, int group_size) {
     std::set<TrainerId> next;
     auto const count = static_cast<int>(owners.owner.size());
@@ -111,7 +112,7 @@ void greet_next(Courier& courier, OwnerTable const& owners, TrainerId self, int 
     for (auto const trainer : next) courier.send(rank_of(trainer), MessageKind::greeting, {});
 }
 
-// A plug-in or initial weights that differ between hosts would train other models there.
+// Refuses plug-ins and initial weights that differ between hosts: they would train different models there.
 void require_same_files(std::vector<NamedFile> const& files) {
     std::string text;
     for (auto const& [path, expected] : files)
@@ -123,12 +124,12 @@ void require_same_files(std::vector<NamedFile> const& files) {
     if (!text.empty()) throw DataError(text);
 }
 
-// First values are drawn by more threads only where that takes no core from others. Beyond 16 it gains little.
+// Several threads draw first values only if that takes no core from others. Beyond 16 the gain is small.
 int cores_of_each(World const& world) {
     return std::clamp(static_cast<int>(allowed_cores().size()) / std::max(1, world.trainers_on_host()), 1, 16);
 }
 
-// Opens what this trainer owns by that table; what keeps it from doing so is in the Hello.
+// Opens the data that this trainer owns by that table; the Hello has the reason if that fails.
 Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Experiment const& experiment,
                 Trainer const& trainer) {
     auto const self = trainer_of(trainer.courier.world().rank());
@@ -163,16 +164,17 @@ Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Expe
     return hello;
 }
 
-// Until rank 0 says shutdown. After a loss it welcomes the others again, with a table of owners without the lost one.
+// Until rank 0 says shutdown. After a loss, rank 0 welcomes the others again, with a table of owners without the lost
+// trainer.
 void serve_job(Trainer const& trainer, Welcome welcome) {
     fault_point("start.welcome");
     auto& courier = trainer.courier;
     Problems problems("experiment");
     auto const experiment = read_experiment(welcome.experiment, {}, problems);
     problems.throw_if_any();
-    trust_code(model_files(experiment));  // rank 0 has compared the files, and refuses orders that name others
+    trust_code(model_files(experiment));  // rank 0 has compared the files, and refuses orders with other files
     auto const& run = experiment.run;
-    // Rank 0 sees all trainers and knows best who stands still: it has the first word.
+    // Rank 0 sees all trainers and knows best which one stands still: so this trainer waits longer than rank 0.
     courier.peers().watch({run.limits.deadline_s, run.limits.silence_s, run.limits.stall_s + run.limits.deadline_s});
     std::optional<TrialRunner> runner;
     while (true) {
@@ -226,7 +228,7 @@ void trainer_main(World& world, BuildInfo const& build, ModelFactory const& fact
         if (!welcome) return leave(courier);
         serve_job({courier, build, factory, gpu}, std::move(*welcome));
     } catch (SchedulerSilent const& error) {
-        // To abort the job is not this rank's to do: it may be the only one that does not hear of it any more.
+        // This rank must not abort the job: perhaps only this rank has lost contact with rank 0.
         log_error(fmt::format("rank {} ({}): {}", world.rank().value, host_name(), words_of(error)));
         if (world.name() != "threads") std::_Exit(k_exit_resumable);
     } catch (std::exception const& error) {

@@ -62,7 +62,7 @@ std::optional<ParetoFront> pareto_of(Summary const& summary, SearchConfig const&
 std::vector<AblationRow> ablation_of(Summary const& summary, Experiment const& experiment) {
     std::vector<AblationRow> out;
     if (sampler_traits(experiment.search.sampler).configurations != Configurations::one_changed) return out;
-    Problems told("");  // what is wrong with the space was said when the experiment was read
+    Problems told("");  // errors of the space were reported when the experiment was read
     auto const copies = static_cast<std::size_t>(experiment.search.copies.count());
     auto const whole = result_of(summary, 0);
     for (auto const& change : ablations(read_space(experiment, told))) {

@@ -66,13 +66,13 @@ void EventFiles::work() {
         }
         if (done == Order::leave) return;
         write(records);
-        if (done == Order::finish) write(records);  // what has failed: there is no later time
+        if (done == Order::finish) write(records);  // tries failed records again: there is no later time
         std::lock_guard const lock(mutex_);
         for (auto& [trial, before] : records) pending_[trial].insert(0, before);
     }
 }
 
-// After a failure the rest stays.
+// If writing fails, the other records stay.
 void EventFiles::write(Records& records) {
     try {
         for (auto next = records.begin(); next != records.end(); next = records.erase(next))
@@ -89,8 +89,8 @@ void EventFiles::append(TrialId trial, std::string_view records) {
     auto const folder = make_folders(folder_.parent_path(), below);
     fault_point("events.open");
     AppendFile file(folder / fmt::format("events.out.tfevents.{:010.0f}.hopscotch", start_unix_s_));
-    // A job that another has replaced may have stood still until here, or stands still from here on: then this file has been
-    // removed, since the other job began with an empty folder.
+    // Another job may have replaced this one while it stood still. Then this file has been removed, since the other job
+    // began with an empty folder.
     if (!journal_.is_current()) return;
     std::string bytes;
     if (!begun_.contains(trial)) bytes = first_events(start_unix_s_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of tb/, one a trial, for TensorBoard. A thread of its own appends what has come since the last time, so rank 0
-// never waits for the disk. No file stays open: a run may have thousands of trials. Nothing here fails a run: what cannot be
-// written is a warning, and is tried again.
+// The files of tb/, one a trial, for TensorBoard. A thread of its own appends the new records, so rank 0 never waits for the
+// disk. No file stays open: a run may have thousands of trials. Nothing here fails a run: a failed write is a warning, and
+// is tried again.
 #pragma once
 #include <condition_variable>
 #include <filesystem>

@@ -18,7 +18,7 @@ struct EventScalar {
     double value = 0;  // stored as float32
 };
 
-// The first two records of a file. The second one tells a viewer to forget what an earlier file of the trial said.
+// The first two records of a file. The second one tells a viewer to forget an earlier file of the trial.
 std::string first_events(double unix_s);
 
 std::string scalars_event(double unix_s, std::int64_t step, std::span<EventScalar const> scalars);

@@ -36,8 +36,8 @@ std::vector<TrialSummary const*> ranked(Summary const& summary) {
     return out;
 }
 
-// The metric that stands beside that of the search, of a regression the one that everybody understands; "": none, since a
-// narrow window rather shows the configuration.
+// The second metric, beside that of the search; for a regression the best-known one. "": none, since a narrow window should
+// rather show the configuration.
 std::string_view second_metric(Summary const& summary, std::vector<TrialSummary const*> const& trials, std::size_t width) {
     constexpr std::size_t k_narrow = 60;
     if (width < k_narrow || trials.empty()) return "";
@@ -59,7 +59,7 @@ std::string row(std::size_t rank, TrialSummary const& trial, Summary const& summ
     return second.empty() ? out : out + fmt::format(" {:>9}", metric_text(metric_value(best, second)));
 }
 
-// R2 is 0 for the mean of the targets, whatever the row.
+// R2 is 0 for the mean of the targets, for any row.
 std::string worse_than_the_mean(std::vector<TrialSummary const*> const& trials) {
     auto const count =
         std::ranges::count_if(trials, [](auto const* trial) { return metric_value(*trial->tally.best, k_val_r2) < 0; });

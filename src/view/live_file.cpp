@@ -51,7 +51,7 @@ Json to_json(ProgressState const& state) {
 
 int small(Json const& json, std::string_view key, int low) { return static_cast<int>(integer_in(json, key, low, 1 << 30)); }
 
-// Anybody may have written the file, and a terminal shows it.
+// Any user may have written the file, and a terminal shows it.
 std::string text_in(Json const& json) {
     auto out = printable(json.string());
     std::ranges::replace_if(out, [](char c) { return c == '\n' || c == '\t'; }, ' ');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a job renews for people while it trains, beside its terminal: report.html and live.json. The job tells the news;
-// whoever starts the job gives it a writer (report/live_report.hpp).
+// The pages that a job renews for people while it trains, beside its terminal: report.html and live.json. The caller that
+// starts the job gives it a writer (report/live_report.hpp).
 #pragma once
 #include <filesystem>
 #include <functional>

@@ -54,7 +54,7 @@ std::string progress_text(ProgressState const& state) {
 
 std::string render(ProgressState const& state, int columns) {
     auto const width = static_cast<std::size_t>(std::max(columns, 0));
-    // Nobody busy means that no heartbeat has told yet: say nothing rather than something wrong.
+    // No busy trainer means that no heartbeat has come yet: better no text than a wrong one.
     auto const busy = state.busy > 0 ? fmt::format("  busy {}/{}", state.busy, state.trainers) : std::string();
     std::array<std::string, 4> const parts{fmt::format("{}  {}", percent(share(state)), eta(state)), busy,
                                            fmt::format("  trials {}/{}", state.trials_done, state.trials), best_text(state)};

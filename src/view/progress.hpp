@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a run is, as one line: in the live view of a terminal (run_view.hpp), and off a terminal every half minute.
+// The progress of a run, as one line: in the live view of a terminal (run_view.hpp), and off a terminal every half minute.
 //   [=========>          ]  46%  ETA 12s  busy 4/4  trials 7/16  best val_accuracy 0.9722 (trial 3)
 #pragma once
 #include <functional>

@@ -207,7 +207,7 @@ double RunView::busy() const {
 void RunView::end(std::string_view how) {
     status = how;
     if (how != "finished") return;
-    progress.done = progress.total;  // orders may have changed what there was to do
+    progress.done = progress.total;  // orders may have changed the amount of work
     progress.trials_done = progress.trials;
     in_flight = waiting = 0;
 }
@@ -238,13 +238,13 @@ Lines view_lines(RunView const& view, ViewSize size, Glyphs glyphs) {
     if (view.status != "training") out.front() = fit(plain(view.status, glyphs) + ": " + out.front(), columns);
     auto const leaders = leader_lines(view, columns, glyphs);
     auto const warnings = warning_lines(view, columns, glyphs);
-    // The trainers get the rows that the others leave.
+    // The trainers get the rows that are left.
     auto const others =
         out.size() + (leaders.empty() ? 0 : leaders.size() + 1) + (warnings.empty() ? 0 : warnings.size() + 1);
     add_part(out, trainer_lines(view, rows > others + 1 ? rows - others - 1 : 0, columns, glyphs), rows);
     add_part(out, leaders, rows);
     add_part(out, warnings, rows);
-    if (out.size() > rows) out.erase(out.begin());  // rather the progress than the name
+    if (out.size() > rows) out.erase(out.begin());  // the progress stays, and the name goes
     if (out.size() > rows) out.resize(rows);
     return out;
 }

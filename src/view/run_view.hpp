@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person sees of a run while it trains: the facts, and their picture in lines of text. Rank 0 collects the facts,
-// draws them on its terminal, and writes them to live.json. From this file `ctl RUN_DIR status --follow` draws the same.
+// The view of a run while it trains: the facts, and their picture in lines of text. Rank 0 collects the facts, draws them on
+// its terminal, and writes them to live.json. From this file `ctl RUN_DIR status --follow` draws the same.
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -47,7 +47,7 @@ struct RunView {
 };
 inline constexpr std::size_t k_leaders = 5, k_curve_points = 24, k_view_warnings = 2;
 
-// At most so many points: the first, the last, and others evenly.
+// At most this many points: the first, the last, and others evenly.
 std::vector<double> thinned_curve(std::vector<float> const& curve);
 
 enum class Glyphs { ascii, blocks };  // blocks: bars of Unicode

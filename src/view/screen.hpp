@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines that are drawn again in place, at the end of a terminal's output. Between two drawings the cursor stands above the
-// lines, on an empty line. So a log line of any process goes there, and the next drawing begins below it; and whatever a new
-// size of the window does to the lines, the next drawing erases them all.
+// lines, on an empty line. So a log line of any process goes there, and the next drawing begins below it. The next drawing
+// also erases all lines, even after a change of the window's size.
 #pragma once
 #include <functional>
 #include <string>

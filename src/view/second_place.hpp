@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far the second of a search is behind the first, beside the noise of the comparison. PURE.
+// The distance of the second of a search from the first, beside the noise of the comparison. PURE.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -18,7 +18,7 @@ struct Placed {
 // standard errors. Without an error, or with one of 0, nothing is said about noise; the epochs stand there if they differ.
 std::string second_place_text(Placed const& first, Placed const& second, std::optional<double> error);
 
-// In lines of at most `width` characters, each behind five blanks. Empty: "".
+// In lines of at most `width` characters, each after five blanks. Empty: "".
 std::string as_lines(std::string_view sentence, std::size_t width);
 
 // Of the difference of two means over copies (Welch). None: one of them has no spread.

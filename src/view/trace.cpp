@@ -26,7 +26,7 @@ std::string microseconds(std::int64_t tenths) {
     return fmt::format("{}{}.{}", tenths < 0 ? "-" : "", size / 10, size % 10);
 }
 
-// null, as everywhere, if it is no number. The shortest text of a float, which costs less than a fixed number of digits.
+// null, as everywhere, if it is not a number. The shortest text of a float, which costs less than a fixed number of digits.
 std::string mean_loss(double sum, std::int64_t rows) {
     auto const mean = static_cast<float>(sum / static_cast<double>(rows > 0 ? rows : 1));
     return std::isfinite(mean) ? fmt::format("{}", mean) : "null";
@@ -72,7 +72,7 @@ void TraceWriter::name_row(Group group, int row, std::string_view name) {
                           row, row));
 }
 
-// Its last laps may never come.
+// The trial's last laps may never come.
 void TraceWriter::ended(TrialId trial) {
     auto const open = open_laps_.find(trial);
     if (open == open_laps_.end()) return;
@@ -86,7 +86,7 @@ TraceRow::Span TraceWriter::span_of(double start_unix_s, double seconds) const {
     return {from, std::max(from, std::llround((start_unix_s - start_unix_s_ + seconds) * k_tenths))};
 }
 
-// The last event says where the units end.
+// The last event marks the end of the units.
 bool TraceWriter::has_room(LapRecord const& record) {
     if (units_ > k_most_units) return false;
     units_ += std::ssize(record.units);
@@ -158,7 +158,7 @@ void TraceWriter::add_parts(UnitRecord const& unit) {
     }
 }
 
-// Trainers that train a lap together are no hops apart.
+// Trainers that train a lap together have no hops between them.
 void TraceWriter::add_arrows(LapRecord const& record, std::vector<Place> const& stops) {
     std::int64_t changes = 0;
     for (std::size_t i = 1; i < stops.size(); ++i) changes += stops[i].row != stops[i - 1].row ? 1 : 0;
@@ -168,7 +168,7 @@ void TraceWriter::add_arrows(LapRecord const& record, std::vector<Place> const& 
 }
 
 // An end of an arrow belongs to the slice around it, so it may not lie on the border. The clocks of two hosts may differ by
-// more than a hop takes; an arrow into the past is none.
+// more than a hop takes; an arrow into the past is not drawn.
 void TraceWriter::add_arrow(Place const& from, Place const& to) {
     auto const start = from.span.until - 1, end = to.span.from + 1;
     if (start <= from.span.from || end >= to.span.until || start > end) return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// trace.json: when each trainer trained which unit, in the Chrome trace event format (chrome://tracing, ui.perfetto.dev).
-// One row a trainer; an event a unit and a validation, in microseconds since the run's start. Beside them: arrows for hops,
-// rank 0's decisions, checkpoints, waits, parts of units, counters. Written as laps finish; the array form of the format may
-// lack its closing bracket, so the trace of a killed run opens too.
+// trace.json: the units of each trainer in time, in the Chrome trace event format (chrome://tracing, ui.perfetto.dev). One
+// row a trainer; an event a unit and a validation, in microseconds since the run's start. Beside them: arrows for hops, rank
+// 0's decisions, checkpoints, waits, parts of units, counters. Written as laps finish; the array form of the format may lack
+// its closing bracket, so the trace of a killed run opens too.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -30,7 +30,7 @@ public:
 
     // The part of the span that can be drawn: each two slices are apart, or one of them contains the other.
     Span unit(Span wanted);
-    Span validation(Span wanted);  // begins behind a validation under way, and ends where another one begins
+    Span validation(Span wanted);  // begins after a validation under way, and ends where the next one begins
 
 private:
     using Spans = std::map<std::int64_t, std::int64_t>;  // from, until; no two overlap
@@ -54,7 +54,7 @@ public:
     void add(TraceMark const& mark);
     void close();  // once more: tries again to write what found no room
 
-    static constexpr std::int64_t k_most_units = 200'000;  // about what the viewers can show: later units are left out
+    static constexpr std::int64_t k_most_units = 200'000;  // about the limit of the viewers: later units are left out
     static constexpr std::int64_t k_most_parts = 100'000;  // of units
 
 private:

@@ -6,7 +6,7 @@
 
 namespace hopscotch {
 
-// Of the span that began before this time and ends behind it; else the time itself.
+// Of the span that began before this time and ends after it; else the time itself.
 std::int64_t TraceRow::end_of_span_at(Spans const& spans, std::int64_t time) {
     auto const next = spans.lower_bound(time);
     return next == spans.begin() ? time : std::max(time, std::prev(next)->second);

@@ -25,7 +25,7 @@ Kind kind_of(Json const& value) {
 
 // Ranges have numbers. Of a list the common kind of all values, or texts.
 std::map<std::string, Kind> kinds_of(Experiment const& experiment) {
-    Problems told("");  // of the space: said when the experiment was read
+    Problems told("");  // errors of the space: reported when the experiment was read
     std::map<std::string, Kind> out;
     for (auto const& parameter : read_space(experiment, told).parameters)
         for (auto const& value : parameter.values)
@@ -59,7 +59,7 @@ Assignment TrialEvents::in_kinds(Assignment const& assignment) {
             out.emplace_back(path, value);
         else if (kind == Kind::text)
             out.emplace_back(path, Json(value.dump()));
-        // Else a user's clone has a value of a kind that the space does not know: the key is left out.
+        // Otherwise a user's clone has a value of a kind that the space does not know: the key is left out.
     }
     return out;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What TensorBoard shows of a run's trials: the points of metrics.jsonl, and for the HParams tab the parameters and the end
-// of each trial. The first record of a kind counts there, so a record is written when it can change no more.
+// The trials of a run for TensorBoard: the points of metrics.jsonl, and for the HParams tab the parameters and the end of
+// each trial. The first record of a kind counts there, so a record is written when it can change no more.
 #pragma once
 #include <filesystem>
 #include <map>
@@ -23,7 +23,7 @@ public:
 
     // journal: as EventFiles.
     TrialEvents(std::filesystem::path folder, Experiment const& experiment, FileIdentity journal);
-    ~TrialEvents();  // without finish(): what is not written yet is lost
+    ~TrialEvents();  // without finish(): records that are not written yet are lost
 
     // A new line of metrics.jsonl. assignment: of its trial now.
     void lap_done(LapRecord const& record, Metrics const& metrics, Assignment const& assignment);

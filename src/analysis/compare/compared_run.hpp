@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run as `hopscotch compare` takes it: its files, and its name beside the others.
+// A run for `hopscotch compare`: its files, and its name beside the others.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@ struct ComparedRun {
     Json summary;               // null: the run has not ended
     std::vector<Json> metrics;  // the lines of metrics.jsonl
 
-    std::string dir() const { return recorded.directory.string(); }  // as it was given
+    std::string dir() const { return recorded.directory.string(); }  // the directory as the user gave it
     std::string status() const;                                      // as the summary says; "not ended" without one
 };
 

@@ -67,7 +67,7 @@ std::string ratio_text(MeasureRow const& row, std::size_t run) {
     return fmt::format("{:.{}f}x", *ratio, *ratio >= 100 ? 0 : *ratio >= 10 ? 1 : 2);
 }
 
-// Lines of at most so many letters, cut at a space, else behind an underscore, else anywhere.
+// Lines of at most this many letters, cut at a space, else after an underscore, else anywhere.
 std::vector<std::string> wrapped(std::string rest, std::size_t widest) {
     std::vector<std::string> out;
     while (!rest.empty()) {
@@ -203,7 +203,7 @@ std::string footnotes(RunComparison const& comparison) {
 
 Json number_or_null(std::optional<double> const& value) { return value ? Json(*value) : Json(); }
 
-// Bytes and counts are written as what they are.
+// Bytes and counts are written as they are.
 Json value_json(MeasureRow const& row, std::size_t run) {
     bool const whole = row.quantity == Quantity::bytes || row.quantity == Quantity::count;
     auto const& value = row.values[run];

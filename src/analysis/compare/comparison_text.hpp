@@ -15,7 +15,7 @@ struct RunComparison {
     std::vector<MeasureRow> measured;
     std::vector<MeasureRow> predicted;  // empty: --bandwidth was not given
     std::string link;                   // that predictions are for: "1gbit, 0.1ms"
-    std::vector<std::string> reasons;   // why it is not a fair comparison (--anyway)
+    std::vector<std::string> reasons;   // the reasons why it is not a fair comparison (--anyway)
     std::vector<std::string> notes;     // other differences
 };
 

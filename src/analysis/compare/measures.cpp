@@ -36,7 +36,7 @@ Number exposed(ComparedRun const& run) {
     return std::accumulate(waited.begin(), waited.end(), 0.0) / (*makespan * static_cast<double>(waited.size()));
 }
 
-// How many updates of others a gradient had missed.
+// The number of updates of others that a gradient had missed.
 Number mean_staleness(ComparedRun const& run) {
     auto const counts = numbers_in(run.summary, "staleness");
     double pushes = 0, missed = 0;
@@ -47,7 +47,7 @@ Number mean_staleness(ComparedRun const& run) {
     return pushes > 0 ? Number(missed / pushes) : std::nullopt;
 }
 
-// What each rank but the first sent; empty where the run did not count by rank.
+// Bytes that each rank but the first sent; empty where the run did not count by rank.
 std::vector<double> sent_by_trainers(ComparedRun const& run, std::string_view kind) {
     std::vector<double> out;
     auto const* ranks = run.summary.find("bytes_by_rank");
@@ -73,7 +73,7 @@ Number best_value(ComparedRun const& run, MetricTarget const& target) {
     return best;
 }
 
-// The least of `amount` over the trials' epochs that reach the target, which there is.
+// The least of `amount` over the trials' epochs that reach the target. There must be a target.
 Number least_to_target(ComparedRun const& run, MetricTarget const& target,
                        std::function<Number(Json const&)> const& amount) {
     Number least;
@@ -89,7 +89,7 @@ class MeasureTable {
 public:
     explicit MeasureTable(std::vector<ComparedRun> const& runs) : runs_(runs) {}
 
-    // Left out where no run has a value, or all are 0 and nobody would miss it.
+    // Left out if no run has a value, or if all values are zero bytes.
     void add(std::string key, std::string name, Quantity quantity, OfRun const& value) {
         auto row = measured({std::move(key), std::move(name), quantity, {}, {}}, value);
         bool const told = std::any_of(row.values.begin(), row.values.end(),

@@ -22,7 +22,7 @@ struct MeasureRow {
     std::optional<double> ratio(std::size_t run) const;
 };
 
-// The value of the metric that runs must reach: --target, or else the worst of the runs' best values, which all reach.
+// The value of the metric that runs must reach: --target, or else the worst of the runs' best values: all runs reach it.
 struct MetricTarget {
     std::string metric;
     Mode mode = Mode::max;

@@ -15,7 +15,7 @@
 namespace hopscotch {
 namespace {
 
-// What is the same in all runs of an experiment, from whichever run says it.
+// The facts that are equal in all runs of an experiment, from any run that has them.
 struct Sizes {
     std::optional<double> weight_share;  // of a state's bytes
     std::optional<std::int64_t> dataset_bytes;

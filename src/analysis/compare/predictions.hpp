@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost model beside the measurement: estimates for the work that the runs report (schedule/run_estimate.hpp).
+// The cost model beside the measurement: estimates for the work that the runs report (analysis/cost/run_estimate.hpp).
 #pragma once
 #include <vector>
 

@@ -56,7 +56,7 @@ double parameter_server_seconds(int workers, Servers const& servers, double byte
     require(servers.count <= workers, fmt::format("{} servers do not fit on {} workers", servers.count, workers));
     if (workers == 1) return 0;
     double const as_worker = bytes - part, as_server = (workers - 1) * part;
-    double const without_server = servers.count < workers ? bytes : 0;  // what a worker that serves nothing pushes
+    double const without_server = servers.count < workers ? bytes : 0;  // the bytes that a worker that serves nothing pushes
     double const out = servers.flow == ServerFlow::pipelined ? std::max(as_worker + as_server, without_server)
                                                              : 2 * std::max({as_worker, as_server, without_server});
     return fixed + out / link.bytes_per_s;

@@ -12,7 +12,7 @@
 namespace hopscotch {
 namespace {
 
-// What is summed up over a trial's laps before it becomes means.
+// The sums over a trial's laps, before they become means.
 struct Sums {
     TrialWork work;
     std::map<TrainerId, std::int64_t> steps;
@@ -31,7 +31,7 @@ void add_lap(Sums& sums, LapRecord const& lap, double local_batch) {
         sums.steps[unit.trainer] += steps;
         sums.all_steps += steps;
         sums.rows += unit.rows;
-        sums.seconds += unit.seconds;  // a group's units leave out what it waits for others
+        sums.seconds += unit.seconds;  // a group's units do not include its wait for others
     }
 }
 

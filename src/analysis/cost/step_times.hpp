@@ -14,7 +14,7 @@ struct StepTime {
 // A straight line, least squares weighted by the number of steps.
 class StepTimes {
 public:
-    // steps: how many were measured, of `rows` rows and `step_s` seconds on average. At least one.
+    // steps: the number of measured steps, of `rows` rows and `step_s` seconds on average. At least one.
     void add(double rows, double step_s, double steps);
 
     // Steps of one size cannot tell the fixed part from that of the rows; sizes within 1 % count as one.

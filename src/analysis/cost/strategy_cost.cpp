@@ -63,7 +63,7 @@ void add_exposed(Estimate& out, double seconds) {
     out.makespan_s += seconds;
 }
 
-// What of a bucketed all-reduce is left when the backward pass is over.
+// The part of a bucketed all-reduce that is left when the backward pass is over.
 double exposed_s(ModelWork const& model, Cluster const& cluster, AllReduceUse const& use, double step_s) {
     auto const seconds = [&](std::int64_t bytes) {
         return all_reduce_seconds(use.collective, cluster.trainers, static_cast<double>(bytes), cluster.link);
@@ -76,7 +76,7 @@ double exposed_s(ModelWork const& model, Cluster const& cluster, AllReduceUse co
 
 std::int64_t server_bytes(int workers, Servers const& servers, std::int64_t weight_bytes) {
     auto const home = servers.placement == ServerPlacement::colocated ? std::optional(TrainerId(0)) : std::nullopt;
-    PartAndHome const all{weight_bytes, home};  // which worker serves a part makes no difference to the sum
+    PartAndHome const all{weight_bytes, home};  // the sum is the same, whichever worker serves a part
     return parameter_server_step_bytes(workers, {&all, 1});
 }
 
@@ -244,7 +244,7 @@ Estimate estimate_async_server(Workload const& work, Cluster const& cluster, Ser
         double const every = async_update_seconds(cluster.trainers, servers.count, run.step_s,
                                                   static_cast<double>(model.weight_bytes), cluster.link);
         add_exposed(out, static_cast<double>(run.steps) * (every - run.step_s));
-        // A lap begins with all in step: the first gradients come in before anything can go out.
+        // At the beginning of a lap all workers are in step: the first gradients come in before anything can go out.
         int const remote = cluster.trainers - (servers.placement == ServerPlacement::colocated ? 1 : 0);
         add_exposed(out, static_cast<double>(model.epochs * remote) * static_cast<double>(model.weight_bytes) /
                              servers.count / cluster.link.bytes_per_s);

@@ -9,7 +9,7 @@
 
 namespace hopscotch {
 
-// One model, wherever it is trained. A step on x rows takes fixed_s + x row_s: half the batch takes more than half the time.
+// One model, trained on any rank. A step on x rows takes fixed_s + x row_s: half the batch takes more than half the time.
 struct ModelWork {
     std::int64_t epochs = 1;
     std::int64_t rows = 0;  // of an epoch
@@ -51,8 +51,8 @@ Estimate estimate_sequential(Workload const& work);
 // model in training and one on its way, 2(W+O) + W. hops_per_lap: p where all come home after a lap.
 Estimate estimate_mop(Workload const& work, Cluster const& cluster, double hops_per_lap);
 
-// Each model on one trainer, longest first; its weights come back (M W). replicated: every trainer first gets the (p-1)/p of
-// the data that it has not, all at the same time. remote: it reads them in every epoch, which hides behind the computation.
+// Each model on one trainer, longest first; its weights come back (M W). replicated: every trainer first gets the missing
+// (p-1)/p of the data, all at the same time. remote: it reads them in every epoch, which hides behind the computation.
 Estimate estimate_task_parallel(Workload const& work, Cluster const& cluster, TaskData data);
 
 // One model after another on all trainers, which validate it together (a K-th each). split: all together take the batch b,
@@ -68,7 +68,7 @@ Estimate estimate_all_reduce(Workload const& work, Cluster const& cluster, AllRe
 
 // Groups of G trainers that train mop's units together (strategy.group_size). An epoch of a model's units on a group: as of
 // all-reduce on G trainers, steps (c(b/G) + exposed), and for each bundle the state to the G-1 others, a + (G-1)(W+O)/B.
-// Validation v: v/G behind one more such state. With it the rest is as of mop, with groups for trainers. Bytes: mop's,
+// Validation v: v/G after one more such state. With it the rest is as of mop, with groups for trainers. Bytes: mop's,
 // 2(G-1)W a step, and the states to the others.
 struct GroupUse {
     int size = 2, bundles = 1;

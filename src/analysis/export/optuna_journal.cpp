@@ -24,7 +24,7 @@ Json line_of(Op op, Json rest) {
     return out;
 }
 
-// UTC, as Optuna's own: without a zone.
+// UTC, as in Optuna's own journal: without a zone.
 std::string iso_time(double unix_s) {
     auto const seconds = std::floor(unix_s);
     return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06d}", fmt::gmtime(static_cast<std::time_t>(seconds)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where all-reduce overtakes mop: the batch size, or the bandwidth, by bisection on the closed forms. PURE.
+// The point at which all-reduce overtakes mop: the batch size, or the bandwidth, by bisection on the closed forms. PURE.
 #pragma once
 #include <functional>
 #include <string>

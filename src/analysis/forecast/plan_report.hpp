@@ -30,14 +30,14 @@ struct TrainersForecast {
 struct PlanReport {
     std::string experiment, dataset;
     std::int64_t trials = 0, epochs = 0, rows = 0;  // epochs: of all trials together, as forecast
-    std::string sums;                               // the same as --dry-run says it: with bounds
+    std::string sums;                               // the same in the words of --dry-run: with bounds
     std::int64_t least_epochs = 0, most_epochs = 0;
     int shards = 0;
     PlanBasis basis;
-    std::string costs;  // where the seconds come from; empty: they are not known
+    std::string costs;  // the source of the seconds; empty: they are not known
     std::vector<TrainersForecast> forecasts;
     std::vector<CurvePoint> curve;         // of mop
-    std::vector<std::string> assumptions;  // inputs that nobody gave, and how to give them
+    std::vector<std::string> assumptions;  // inputs that were not given, and how to give them
 };
 
 std::string report_text(PlanReport const& report, std::size_t columns);

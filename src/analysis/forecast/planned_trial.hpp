@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One trial of a plan with its sizes and costs, and the same trial as the closed forms of schedule/strategy_cost.hpp take
-// it. Real shards end with batches that are not full, so step counts are inputs. PURE.
+// One trial of a plan with its sizes and costs, and the same trial for the closed forms of analysis/cost/strategy_cost.hpp.
+// Real shards end with batches that are not full, so step counts are inputs. PURE.
 #pragma once
 #include <cstdint>
 #include <span>

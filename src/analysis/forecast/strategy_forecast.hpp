@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A row of the plan: what one strategy takes on a number of trainers. Time is from the closed forms of
-// schedule/run_estimate.hpp; mop's also from a simulation, which the caller makes. PURE.
+// A row of the plan: the cost of one strategy on a number of trainers. Time is from the closed forms of
+// analysis/cost/run_estimate.hpp; mop's also from a simulation, which the caller makes. PURE.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -42,7 +42,7 @@ struct MemoryForecast {
 
 struct StrategyForecast {
     StrategyConfig strategy;
-    std::string refused;  // why the strategy cannot train the experiment; empty: it can
+    std::string refused;  // the reason why the strategy cannot train the experiment; empty: it can
     double makespan_s = 0, busy = 0, communication_s = 0;
     double times_bound = 0;                          // makespan over the machine's bound, work / trainers
     std::int64_t network_bytes = 0, link_bytes = 0;  // link: what a trainer sends, on average

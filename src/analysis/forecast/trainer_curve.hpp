@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many trainers are worth having: mop's simulated makespan over numbers of trainers, as points and as bars of text.
-// PURE.
+// The useful number of trainers: mop's simulated makespan over numbers of trainers, as points and as bars of text. PURE.
 #pragma once
 #include <cstdint>
 #include <optional>

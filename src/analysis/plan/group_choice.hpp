@@ -16,8 +16,8 @@ struct GroupChoice {
 
 // None: groups would not be a tenth faster, cannot be, or seconds are not known. Only for runs of mop without groups, with
 // fewer trials than trainers; the best size of all that divide the number of shards. At the speed of an earlier run
-// (search.start_from, or in run.dir), and with the links that `hopscotch plan` assumes. Nobody knows how long a step takes
-// besides its rows: half of it is taken to be so. `hopscotch plan` itself asks proposed_groups() (planned_run.hpp).
+// (search.start_from, or in run.dir), and with the links that `hopscotch plan` assumes. The fixed cost of a step is not
+// known: half of the step's time is assumed. `hopscotch plan` itself asks proposed_groups() (planned_run.hpp).
 std::optional<GroupChoice> choose_groups(PreparedRun const& prepared);
 
 std::string text_of(GroupChoice const& choice, PreparedRun const& prepared);

@@ -41,7 +41,7 @@ std::optional<KnownSpeed> known_speed(PreparedRun const& prepared) {
         if (directory.empty() || !holds_run(directory)) continue;
         try {
             if (auto found = speed_of(directory, prepared)) return found;
-        } catch (Error const&) {  // a plan without hours: what is wrong with it is said where it is used
+        } catch (Error const&) {  // then the plan has no hours: the reader of that run reports it
         }
     }
     return std::nullopt;

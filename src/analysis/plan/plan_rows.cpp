@@ -16,7 +16,7 @@ namespace {
 // The two whose crossover is asked for.
 constexpr std::string_view k_mop = "mop", k_allreduce = "allreduce";
 
-// Rank 0, measured with tests/scale: the process, and what it keeps of each trial, lap and trainer.
+// Rank 0, measured with tests/scale: the process, and its data for each trial, lap and trainer.
 constexpr std::uint64_t k_rank0 = 126'000'000, k_of_trial = 10'000, k_of_lap = 240, k_of_trainer = 60'000;
 
 // The sizes that the dry run predicts too. They are of the strategy that `prepared` has.

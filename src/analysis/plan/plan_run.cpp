@@ -13,7 +13,7 @@ namespace {
 
 PreparedRun prepared_for(PlanOptions const& options, int trainers) {
     auto run = options.run;
-    run.dry_run = run.overwrite = true;  // a run that is there already is no reason not to plan
+    run.dry_run = run.overwrite = true;  // a plan may be made although the run exists
     return prepare_run(run, [trainers](RunConfig const&) { return trainers; });
 }
 

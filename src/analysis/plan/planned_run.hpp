@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A prepared run as the forecast takes it: its trials with sizes, steps and costs, and mop's simulated schedule.
+// A prepared run for the forecast: its trials with sizes, steps and costs, and mop's simulated schedule.
 #pragma once
 #include <optional>
 #include <string>

@@ -85,7 +85,7 @@ std::string hops_text(PreparedRun const& prepared, std::vector<TrialView> const&
     return fmt::format(", about {:.0f} hops", of_lap * static_cast<double>(laps));
 }
 
-// The simulation uses the director up. The caller shows the trials of before.
+// The simulation uses the director up. The caller shows the trials as they were before.
 std::optional<Work> print_search_simulation(PreparedRun const& prepared) {
     if (!is_hopping(prepared)) return std::nullopt;
     auto const simulated = simulated_search(prepared, prepared.fleet.owners);
@@ -128,7 +128,7 @@ void print_frozen_layers(PreparedRun const& prepared, TrialConfig const& config)
     auto const part = frozen_part(config, prepared.inputs.schema);
     if (!part) return;
     auto const outputs = static_cast<std::uint64_t>(part->outputs) * sizeof(float);
-    auto const percent = std::floor(100 * part->share);  // the rest is never nothing
+    auto const percent = std::floor(100 * part->share);  // rounded down: the rest is never nothing
     if (config.model.cache_frozen)
         fmt::print(
             "frozen       layers with {:.0f} % of the arithmetic compute each row once; their outputs, {} a row, stay in "

@@ -23,7 +23,7 @@ OwnerTable owners_for_mop(PreparedRun const& prepared) {
 std::optional<SearchSimulation> simulated_search(PreparedRun const& prepared, OwnerTable const& owners,
                                                  std::function<void(SimulatedUnit const&)> const& on_task) {
     auto const& budget = prepared.inputs.experiment.search.budget;
-    bool const goes_by_results = budget.target || budget.patience;  // made-up ones would end it anywhere
+    bool const goes_by_results = budget.target || budget.patience;  // made-up results would end the search at any point
     if (goes_by_results || prepared.plan.search.trials > k_most_simulated) return std::nullopt;
     return simulate_search(policy_named(prepared.inputs.experiment.strategy.policy), *prepared.director, owners,
                            {.seed = static_cast<std::uint64_t>(prepared.inputs.experiment.seed), .on_task = on_task});

@@ -37,7 +37,7 @@ StrategyConfig settings_of(std::string const& strategy, PreparedRun const& prepa
     if (strategy == prepared.inputs.experiment.strategy.name) return prepared.inputs.experiment.strategy;
     auto document = prepared.inputs.experiment.document;
     document["strategy"] = Json::object({{"name", strategy}});
-    Problems ignored("");  // refusal_of tells what does not fit
+    Problems ignored("");  // refusal_of reports the problems
     return read_experiment(document.dump(), {}, ignored).strategy;
 }
 

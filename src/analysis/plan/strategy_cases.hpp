@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How each strategy would train a planned run: its settings, its group, its hops; or why it refuses.
+// How each strategy would train a planned run: its settings, its group, its hops; or the reason why it refuses.
 #pragma once
 #include <string>
 

@@ -56,7 +56,7 @@ private:
     std::int64_t validation_rows_;
     std::map<std::string, Measured> measured_;  // by configuration
     double steps_ = 0, seconds_ = 0, flops_ = 0, validation_s_ = 0,
-           validation_flops_ = 0;  // of all: for trials that nobody measured
+           validation_flops_ = 0;  // of all: for trials without a measurement
     bool several_batches_ = false;
 };
 

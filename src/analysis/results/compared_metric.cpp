@@ -23,7 +23,7 @@ std::vector<std::string> names_of_metrics(Journal const& journal) {
     return out;
 }
 
-// What says nothing: five of at most five classes, and the perplexity of rows that are no tokens (those have no F1).
+// False for a metric without information: top-5 of at most five classes, perplexity of rows that are not tokens (no F1).
 bool says_something(RunResults const& data, std::string_view name) {
     auto const any = [&](auto const& holds) {
         return std::ranges::any_of(data.trials, [&](auto const& trial) { return std::ranges::any_of(trial.curve, holds); });

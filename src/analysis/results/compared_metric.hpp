@@ -11,7 +11,7 @@ namespace hopscotch {
 // Sets data.metric and data.mode; the experiment and the journal are there. Throws ConfigError as read_results().
 void choose_metric(RunResults& data, ComparedMetric const& metric);
 
-// The metrics other than data.metric that some lap has and that say something; the curves are there.
+// The metrics other than data.metric that some lap has and that carry information; the curves are there.
 std::vector<std::string> other_metrics(RunResults const& data);
 
 }  // namespace hopscotch

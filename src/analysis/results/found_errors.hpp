@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// best/validation.json: where the best model errs on the validation rows (docs/formats.md).
+// best/validation.json: the errors of the best model on the validation rows (docs/formats.md).
 #pragma once
 #include <array>
 #include <cmath>
@@ -46,7 +46,7 @@ struct FoundErrors {
     std::vector<Target> targets;                 // of a regression
 };
 
-// None: there is no such file, or it is not as a job writes it: the report has more to say.
+// None: there is no such file, or it is not as a job writes it. The rest of the report does not need it.
 std::optional<FoundErrors> read_errors(std::filesystem::path const& run_dir);
 
 }  // namespace hopscotch

@@ -10,7 +10,7 @@ class RunClock {
 public:
     RunClock(double start_unix_s, std::vector<std::pair<double, double>> pauses);  // from, until
 
-    double at(double unix_s) const;  // at least 0; 0 for what is no number
+    double at(double unix_s) const;  // at least 0; 0 for a time that is not finite
 
 private:
     double start_unix_s_;

@@ -122,7 +122,7 @@ void choose_best(RunResults& data) {
     }
 }
 
-// Reads the units of every lap. A damaged file of units costs the pictures of time, not the report.
+// Reads the units of every lap. With a damaged file of units, only the pictures of time are missing.
 void add_work(RunResults& data, TrialIndex const& index, std::map<TrialId, LossKind> const& losses, RunClock const& clock) {
     Tally tally(data.metric, data.mode, data.run.facts.trainers());
     for (auto const& [from, until] : data.run.journal.jobs.pauses) tally.pause(from, until);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run has found: read once (read_results), then only looked at, by the report and by exports. Times are seconds of
+// The results of a run: read once (read_results), then used read-only by the report and by exports. Times are seconds of
 // work on the run: from its start, without the time between jobs.
 #pragma once
 #include <optional>
@@ -68,7 +68,7 @@ struct RunTimes {
     std::vector<TimePiece> activities;         // empty: there are too many; then cells
     std::vector<std::vector<TimeCell>> cells;  // of the first trainers
     std::vector<TimePiece> best_path;          // of the best trial, in order
-    std::string problem;                       // why units are missing; empty: none is
+    std::string problem;                       // the reason why units are missing; empty: none is
 };
 
 // Sums over all laps.
@@ -78,7 +78,7 @@ struct RunTotals {
     std::optional<Percentiles> unit_gap_s;
 };
 
-// How far the run is while a job works on it.
+// The progress of the run while a job works on it.
 struct RunNow {
     double read_unix_s = 0;           // when the files were read
     std::string progress;             // "46 %, ETA 36s, ..."; empty: no job works on the run
@@ -108,7 +108,7 @@ struct RunResults {
     TrialResults const* best_trial() const { return best ? &trials[*best] : nullptr; }
 };
 
-// Which metric compares the trials: default: that of the search.
+// The metric that compares the trials: default: that of the search.
 struct ComparedMetric {
     std::string name;
     std::optional<Mode>

@@ -6,7 +6,7 @@
 namespace hopscotch {
 
 // Files are written under another name and renamed, which would replace even a device. Throws ConfigError for a path that is
-// empty, is something else than a file, or cannot be written. kind: "CSV file".
+// empty, is not a regular file, or cannot be written. kind: "CSV file".
 void check_out_file(std::string const& path, std::string const& kind);
 
 }  // namespace hopscotch

@@ -19,7 +19,7 @@ std::vector<std::string> parts_of(std::string const& text) {
     return out;
 }
 
-// The help's word for a value says which values there are.
+// The help's word for a value names the possible values.
 void add_kind(CommandArgument& argument, KnownWords const& known) {
     static std::map<std::string, ValueKind> const kinds{
         {"FILE", ValueKind::file},         {"FILE.json", ValueKind::file},      {"FILE.csv", ValueKind::file},
@@ -46,7 +46,7 @@ CommandArgument argument_of(CLI::Option const& option, KnownWords const& known) 
     out.repeats = option.get_items_expected_max() > 1;
     if (option.get_items_expected_max() == 0) return out;
     out.value = option.get_type_name();
-    out.value.resize(std::min(out.value.find(':'), out.value.size()));  // without what checks the value
+    out.value.resize(std::min(out.value.find(':'), out.value.size()));  // without the text that checks the value
     add_kind(out, known);
     return out;
 }

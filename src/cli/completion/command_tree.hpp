@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line as plain data: what the completions of shells and the manual page are written from.
+// The command line as plain data: the source of shell completions and of the manual page.
 #pragma once
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ enum class ValueKind { none, anything, file, directory, words, settings };
 // An option or a positional argument.
 struct CommandArgument {
     std::vector<std::string> names;  // "-h", "--help"; of a positional its one name
-    std::string value;               // what the help calls the value: "FILE", "yes|no"; empty: the option has no value
+    std::string value;               // the help's name for the value: "FILE", "yes|no"; empty: the option has no value
     std::string default_value;
     std::string text;
     ValueKind kind;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is written from the tree of commands: completion for shells, and the manual page.
+// Texts made from the tree of commands: completion for shells, and the manual page.
 #pragma once
 #include <string>
 #include <vector>

@@ -70,7 +70,7 @@ ColumnChoice column_choice(std::string const& text) {
         fmt::format("--type {}: is not COLUMN=TYPE; write COLUMN=number, COLUMN=category or COLUMN=date", text));
 }
 
-// What columns are, one option a kind; each may be repeated.
+// The kinds of columns, one option a kind; each may be repeated.
 void add_column_options(CLI::App& command, ImportCsvOptions& options) {
     auto const add = [&](std::string const& option, ColumnType type, std::string const& help) {
         command

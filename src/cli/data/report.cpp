@@ -52,7 +52,7 @@ std::string task_text(Manifest const& manifest) {
     return named(fmt::format("classification, {} classes", manifest.outputs), manifest);
 }
 
-// The account of the import. most: so many lines; the others are counted.
+// The account of the import. most: this many lines; the others are counted.
 void print_decisions(std::vector<std::string> const& decisions, std::size_t most) {
     if (decisions.empty()) return;
     fmt::print("what the import decided\n");

@@ -20,9 +20,9 @@ constexpr std::uint64_t k_open_files = 1024;
 constexpr std::uint64_t k_shared_bytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t k_locked_bytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t k_folder_bytes = std::uint64_t{1} << 30;
-constexpr double k_clock_s = 1;  // time lines of two hosts still look right
+constexpr double k_clock_s = 1;  // for larger differences, time lines of two hosts look wrong
 constexpr double k_round_trip_s = 0.005;
-constexpr double k_slow_link = 110e6;        // bytes/s: one Gbit/s, of which TCP leaves so much
+constexpr double k_slow_link = 110e6;        // bytes/s: what TCP leaves of one Gbit/s
 constexpr double k_slow_infiniband = 1.5e9;  // below, messages go through TCP
 
 using Findings = std::vector<Finding>;

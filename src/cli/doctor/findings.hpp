@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `hopscotch doctor` has seen of a job's ranks, and what follows from it. PURE.
+// The observations of `hopscotch doctor` on a job's ranks, and its conclusions. PURE.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -40,7 +40,7 @@ struct LinkFacts {
 struct Checkup {
     std::string folder;
     std::uint64_t folder_free_bytes = 0;
-    int started = 0;  // processes that the launcher says it has started; 0: no launcher
+    int started = 0;  // processes that the launcher claims to have started; 0: no launcher
     std::vector<RankFacts> ranks;
     std::vector<LinkFacts> links;
     std::vector<std::string> advice;  // of the roll call, on cores and GPUs

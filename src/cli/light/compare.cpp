@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares runs of one experiment. They must have done the same work; the way in which they did it may differ.
+// Compares runs of one experiment. They must have done the same work, but perhaps in different ways.
 #include <CLI/CLI.hpp>
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ namespace {
 struct CompareOptions {
     std::vector<std::string> run_dirs;
     std::optional<double> target;          // of search.metric; default: the worst of the runs' best
-    std::optional<std::string> bandwidth;  // "1gbit": also what the cost model predicts
+    std::optional<std::string> bandwidth;  // "1gbit": also shows the predictions of the cost model
     std::string latency = "0.1ms";
     bool json = false, anyway = false;  // anyway: also runs that did different work
 };

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double k_silent_s = 120;  // nobody works on the run
+constexpr double k_silent_s = 120;  // no process works on the run
 constexpr double k_begin_s = 10;    // from the start of a job to its first view
 constexpr std::chrono::milliseconds k_draw_every{500};
 
@@ -60,11 +60,11 @@ int follow_status(fs::path const& run_dir) {
     Follower follower;
     double seen_s = monotonic_s(), written_s = 0;
     double silent_s = 0;
-    std::signal(SIGINT, on_interrupt);  // so that the view does not stay behind
+    std::signal(SIGINT, on_interrupt);  // so that the view is removed
     while (status_of(run_dir).empty() && g_interrupted == 0) {
         auto const view = read_run_view(run_dir);
         auto const now = monotonic_s();
-        // At first the clocks of two hosts are compared, later only this one is asked.
+        // At first the clocks of two hosts are compared; later only this host's clock counts.
         if (view && written_s == 0) seen_s = now - std::max(0.0, unix_s() - view->unix_s);
         if (view && written_s != 0 && view->unix_s != written_s) seen_s = now;
         if (view) written_s = view->unix_s;

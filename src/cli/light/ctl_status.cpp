@@ -68,7 +68,7 @@ void print_decisions(Journal const& journal) {
     }
 }
 
-// A view that cannot be read hides no status.
+// If the view cannot be read, the status is shown without it.
 std::optional<RunView> view_in(fs::path const& run_dir) {
     try {
         return read_run_view(run_dir);

@@ -6,7 +6,7 @@
 
 namespace hopscotch {
 
-// A job that trains is heard of every second; file systems of clusters may show that later.
+// A job that trains gives a sign of life every second; file systems of clusters may show it later.
 inline constexpr double k_quiet_s = 30;
 std::string silence_text(double silent_s);
 

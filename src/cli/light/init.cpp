@@ -117,7 +117,7 @@ Choice search_for(Manifest const& data, std::int64_t epochs) {
                         folds)};
 }
 
-// One JSON object that a person may read: `//` comments, a comma behind every member.
+// One JSON object that a person may read: `//` comments, a comma after every member.
 class Page {
 public:
     void comment(std::string const& text) { out_ += fmt::format("{:{}}// {}\n", "", depth_, text); }

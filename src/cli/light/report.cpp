@@ -31,7 +31,7 @@ struct ReportOptions {
     ComparedMetric metric;
 };
 
-// Before anything is read. by_itself: no --out was given; a directory that holds no run is told by its reader.
+// Before anything is read. by_itself: no --out was given; the reader reports a directory that holds no run.
 void check_page(std::filesystem::path const& path, bool by_itself) {
     if (!by_itself) return check_out_file(path.string(), "HTML file");
     if (!holds_run(path.parent_path())) return;
@@ -59,7 +59,7 @@ int report_command(ReportOptions const& options) {
             throw;
         } catch (DataError const&) {
             throw;
-        } catch (Error const& error) {  // adds the directory, which at() of a JSON value cannot know
+        } catch (Error const& error) {  // adds the directory, unknown to at() of a JSON value
             throw DataError(fmt::format("{}: {} (not written by this hopscotch?)", dir, error.what()));
         }
     }

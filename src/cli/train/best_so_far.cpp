@@ -22,7 +22,8 @@ LapRecord const* record_of(Journal const& journal, LapId const& lap) {
     return nullptr;
 }
 
-// The name of its file, while the run goes on for a moment only: the job deletes files that it does not need any more.
+// The name of its file. If the run goes on, the file may exist for a moment only: the job deletes files that it no longer
+// needs.
 std::optional<std::filesystem::path> file_of(RecordedRun const& run, LapId const& lap) {
     auto const* record = record_of(run.journal, lap);
     if (record == nullptr || record->state.end_hash == 0) return {};
@@ -36,7 +37,7 @@ std::optional<std::filesystem::path> file_of(RecordedRun const& run, LapId const
             if (about.run_id == run.facts.run_id && about.record.trial == lap.trial && about.place == end &&
                 about.state_hash == record->state.end_hash)
                 return entry.path();
-        } catch (DataError const&) {  // torn, damaged, or deleted meanwhile: another one may do
+        } catch (DataError const&) {  // torn, damaged, or deleted meanwhile: another one may be readable
         }
     }
     return {};

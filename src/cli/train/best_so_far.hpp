@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best model of a run that has not finished: it goes on, or was interrupted or killed, and nobody has written best/.
+// The best model of a run that has not finished (it goes on, or was interrupted or killed): there is no best/ yet.
 #pragma once
 #include <optional>
 
@@ -18,7 +18,7 @@ std::optional<LapId> best_lap(RecordedRun const& run, std::optional<TrialId> tri
 // The state at the end of a lap, from a checkpoint whose hash is the journal's. None: no checkpoint has it.
 std::optional<Buffer> state_in_checkpoint(RecordedRun const& run, LapId const& lap, BufferPool& pool);
 
-// What a model of this run expects, from its dataset. Throws DataError if that is not there, or is another one now.
+// The data that a model of this run expects, from its dataset. Throws DataError if the dataset is not there, or has changed.
 Manifest data_of(RecordedRun const& run);
 
 }  // namespace hopscotch

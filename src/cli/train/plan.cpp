@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hopscotch plan: what an experiment would take under each strategy. Reads options, and prints the report.
+// hopscotch plan: the cost of an experiment under each strategy. Reads options, and prints the report.
 #include <CLI/CLI.hpp>
 
 #include <fmt/format.h>

@@ -40,7 +40,7 @@ constexpr std::int64_t k_new_rows_at_once = 4096;
 
 struct PredictOptions {
     TrialChoice trial;
-    int ensemble = 1;   // so many best trials
+    int ensemble = 1;   // this many best trials
     std::string rows;   // a dataset directory, or new rows
     std::string out;    // CSV
     std::string split;  // train | valid | test; empty: all
@@ -55,7 +55,7 @@ struct PredictOptions {
 
 double offset_at(std::vector<double> const& offsets, std::size_t i) { return offsets.empty() ? 0 : offsets[i]; }
 
-// Features and targets as the model knows them, and not as another import has stored them.
+// Features and targets in the form of the model, not in the form of another import.
 void move_features(Manifest const& trained, Manifest const& data, Shard& rows) {
     if (data.features.offset == trained.features.offset) return;
     auto const width = static_cast<std::size_t>(data.row_size());
@@ -214,7 +214,7 @@ int predict_dataset(PredictOptions const& options, Workspace& workspace) {
     return 0;
 }
 
-// A signal meanwhile leaves no copy of the rows behind.
+// A signal meanwhile leaves no copy of the rows.
 std::unique_ptr<NewRowSource> open_csv(PredictOptions const& options, Manifest const& trained) {
     ImportWatch watch("predict");
     auto const poll = [&] { watch.see(0, 0); };

@@ -21,7 +21,7 @@ constexpr std::int64_t k_most_probabilities = 1000;  // columns; beyond, only th
 
 }  // namespace
 
-// As many digits as float32 has of a standardised target: 150, and not 150.000004.
+// As many digits as float32 has for a standardised target: 150, and not 150.000004.
 std::string PredictionsCsv::number_text(double value, std::size_t i) const {
     if (trained_.targets.stddev.empty()) return fmt::format("{:.9g}", value);
     constexpr double k_known = 1e-6;  // of the deviation, for targets up to 8 deviations from the mean
@@ -37,7 +37,7 @@ std::string PredictionsCsv::number_text(double value, std::size_t i) const {
 PredictionsCsv::PredictionsCsv(std::string path, Manifest const& trained, std::string const& place, RowAnswers answers)
     : path_(std::move(path)), trained_(trained) {
     check_out_file(path_, "CSV file");
-    // Somebody else may have put a link there, which would lead elsewhere, or a pipe, at which this would wait for ever.
+    // Another user may have put a link there, which leads elsewhere, or a pipe, which would block for ever.
     ::unlink((path_ + ".tmp").c_str());
     file_ = std::fopen((path_ + ".tmp").c_str(), "wxe");
     if (file_ == nullptr)

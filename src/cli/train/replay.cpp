@@ -68,7 +68,7 @@ OwnerTable recorded_owners(RecordedRun const& run) {
     return owners;
 }
 
-// Groups of mop have the same bits, however many they are: one will do.
+// Any number of groups of mop gives the same bits: one is enough.
 OwnerTable replay_owners(RecordedRun const& run) {
     auto const owners = recorded_owners(run);
     int const size = run.experiment.strategy.group_size;
@@ -110,7 +110,7 @@ ReplayedLaps replay_servers(RecordedRun const& run, std::set<TrialId> const& tri
             if (hash == recorded.state.hash) continue;
             out.differences.push_back(fmt::format("trial {}, epoch {}: journal {}, replayed {}", trial.value, recorded.epoch,
                                                   to_hex(recorded.state.hash), to_hex(hash)));
-            break;  // what follows it is its consequence
+            break;  // later differences are its consequence
         }
     }
     return out;

@@ -76,7 +76,7 @@ void check_generator(Experiment const& experiment, Journal const& journal) {
     }
 }
 
-// On rank 0. What clones begin with goes through files, as in the run.
+// On rank 0. The states with which clones begin go through files, as in the run.
 class TogetherAgain {
 public:
     TogetherAgain(Experiment const& experiment, Journal const& journal, std::set<TrialId> const& trials)
@@ -144,7 +144,7 @@ private:
     std::map<LapId, Lap const*> released_;
     std::vector<LapId> laps_;
     std::map<TrialId, int> left_;
-    std::set<LapId> sources_;  // with whose ends clones begin
+    std::set<LapId> sources_;  // clones begin with their ends
     std::optional<RecordedLaps> comparison_;
     ScratchDirectory files_;
 };

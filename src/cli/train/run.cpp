@@ -54,7 +54,7 @@ struct Start {
     double deadline_s = 0;
 };
 
-// Bad input on rank 0: sends the trainers home, which wait for a Welcome.
+// Bad input on rank 0: ends the trainers, which wait for a Welcome.
 int dismiss(World& world, int exit_code) {
     announce(world, false);
     Courier courier(world, {});
@@ -84,7 +84,7 @@ PreparedRun prepare_for_mpi(RunOptions const& options, int processes) {
     return prepare_run(options, trainers_of, chosen_groups);
 }
 
-// --resume of a run that has finished: does what its job had left to do when it was killed.
+// --resume of a run that has finished: does the rest of the work that its killed job had left.
 bool told_finished(PreparedRun const& prepared) {
     auto const& dir = prepared.inputs.experiment.run.dir;
     if (!prepared.inputs.earlier || prepared.inputs.earlier->extends) return false;
@@ -96,7 +96,8 @@ bool told_finished(PreparedRun const& prepared) {
     return true;
 }
 
-// The trainer beside the scheduler is a thread. If it is lost, or the job fails, nobody joins it: the process ends.
+// The trainer beside the scheduler is a thread. If the trainer is lost, or the job fails, the thread is not joined: the
+// process ends.
 int schedule_and_train(MpiWorld& world, PreparedRun prepared, RunOptions const& options, double started_s) {
     auto const job = std::make_shared<SharedJob>(world);
     std::thread trainer([job] { trainer_main(job->trainer(), build_info()); });

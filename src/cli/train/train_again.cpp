@@ -55,7 +55,7 @@ Verdicts replay_trials(TrialRunner& runner, RecordedRun const& run, std::set<Tri
         auto const& recorded = *each;
         if (!trials.contains(recorded.trial)) continue;
         LapId const id{recorded.trial, recorded.epoch};
-        if (recorded.outcome == Outcome::stopped) continue;  // somewhere in it; if its trial went on, the lap came again
+        if (recorded.outcome == Outcome::stopped) continue;  // cut off somewhere; if its trial went on, the lap came again
         auto const found = released.find(id);
         require(found != released.end(),
                 fmt::format("trial {}, epoch {} was trained and never released", id.trial.value, id.epoch));
@@ -101,7 +101,7 @@ Verdicts train_again(RecordedRun const& run, std::set<TrialId> const& wanted, Bu
     for (auto const& trials : groups) {
         auto const verdicts = replay_trials(runner, run, trials, pool, after_lap);
         out.units += verdicts.units;
-        // The first difference is the cause; what follows it is its consequence or more of the same.
+        // The first difference is the cause; later ones are consequences or more of the same.
         if (!verdicts.differences.empty()) out.differences.push_back(verdicts.differences.front());
     }
     return out;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains trials of a run again, each alone in this process, as the journal says, and compares the hash after every unit.
+// Trains trials of a run again, each alone in this process, in the way of the journal, and compares the hash after every
+// unit.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -127,7 +127,7 @@ void require_its_weights(std::filesystem::path const& folder) {
                         (folder / "model.safetensors").string(), folder.string()));
 }
 
-// Each output has weights of its own. Whoever wrote model.json must not make this program ask for more memory.
+// Each output has weights of its own. A hostile model.json must not make this program ask for more memory.
 void require_weights_for(Manifest const& data, std::filesystem::path const& run_dir) {
     std::error_code none;
     auto const bytes = std::filesystem::file_size(run_dir / "best" / "model.safetensors", none);
@@ -138,7 +138,7 @@ void require_weights_for(Manifest const& data, std::filesystem::path const& run_
                         run_dir.string(), data.outputs, bytes));
 }
 
-// If the user says so, of all trials: one that is trained again may go on from another.
+// If the user allows it, of all trials: a trial that is trained again may go on from another trial.
 std::set<std::string> code_of(TrialChoice const& choice, TrialConfig const& config, RecordedRun const& run) {
     if (choice.allow_code) return code_files(run.experiment, run.journal);
     return config.model.file.empty() ? std::set<std::string>() : std::set{config.model.file};

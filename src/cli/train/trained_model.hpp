@@ -31,9 +31,9 @@ struct TrainedTrial {
     Buffer state;
 };
 
-// check: whether the rows to predict fit the training data, before a model is made of numbers that somebody else may have
-// written. Throws ConfigError for a run or trial that cannot predict, Error if a trial that is trained again comes out
-// different.
+// check: whether the rows to predict fit the training data, before a model is made of numbers that another user may have
+// written. Throws ConfigError for a run or trial that cannot predict, Error if a trial that is trained again ends
+// differently.
 TrainedTrial trained_trial(TrialChoice const& choice, Workspace& workspace,
                            std::function<void(Manifest const&)> const& check);
 

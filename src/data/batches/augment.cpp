@@ -17,7 +17,7 @@
 namespace hopscotch {
 namespace {
 
-struct Draw {  // what chance decided for one entry of data.augment
+struct Draw {  // the random draw for one entry of data.augment
     bool applied = true;
     std::int64_t y = 0, x = 0;  // crop: how far the image moves up and left; cutout: first row and column of the square
 };
@@ -46,8 +46,8 @@ std::int64_t reflected(std::int64_t at, std::int64_t size) {
 
 using Places = std::vector<std::uint32_t>;
 
-// Every change maps rows to rows and columns to columns, so one list for each says which pixel of the stored image comes
-// where, however many changes there are.
+// Every change maps rows to rows and columns to columns. So one list for each gives the source pixel in the stored image,
+// for any number of changes.
 class ImagePlan {
 public:
     ImagePlan(std::vector<AugmentConfig> const& augment, std::size_t height, std::size_t width)
@@ -69,7 +69,7 @@ public:
                 for (auto const x : hole.xs) channel[y * xs_.size() + x] = value;
     }
 
-    // The same as data/batches/compact_plan.hpp has it: rows, then columns.
+    // In the form of data/batches/compact_plan.hpp: rows, then columns.
     void write(std::uint16_t* out) const {
         auto* const rows = out;
         auto* const columns = std::copy(ys_.begin(), ys_.end(), rows);

@@ -51,7 +51,7 @@ private:
     std::vector<float> fill_;  // by channel: its mean, normalised
 };
 
-// Complains about augmentation of rows that are no images and of sizes that do not fit them, at /data/augment/0 etc.
+// Complains about augmentation of rows that are not images and of sizes that do not fit them, at /data/augment/0 etc.
 void check_augment(DataConfig const& config, Manifest const& manifest, Problems& problems);
 
 }  // namespace hopscotch

@@ -12,7 +12,7 @@
 namespace hopscotch {
 
 std::int64_t rows_shuffled_together(DataConfig const& config) {
-    constexpr std::int64_t window_rows = 65536;  // data.shuffle_rows says so
+    constexpr std::int64_t window_rows = 65536;  // the value that data.shuffle_rows documents
     return config.shuffle_rows == 0 && config.cache == Cache::window ? window_rows : config.shuffle_rows;
 }
 

@@ -17,11 +17,11 @@ struct Manifest;
 struct Shard;
 
 // shuffle_rows of shuffled_rows() for this configuration, and the rows of a window that `cache: window` reads ahead. The
-// order depends on data.shuffle_rows only; a cache only changes how its rows are reached.
+// order depends on data.shuffle_rows only; a cache only changes the access to the rows.
 std::int64_t rows_shuffled_together(DataConfig const& config);
 
 // A random order of 0..rows-1, the one that belongs to this unit. shuffle_rows 0 (or >= rows): of the whole shard; else
-// windows of so many rows (the last may be smaller) follow each other in random order, each shuffled in itself.
+// windows of this many rows (the last may be smaller) follow each other in random order, each shuffled in itself.
 std::vector<std::uint32_t> shuffled_rows(std::int64_t rows, UnitAddress const& address, std::int64_t shuffle_rows = 0);
 
 // Cuts rows into batches. keep: the remainder is a smaller last batch; a remainder of a single row joins the batch before

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The augmentation of one image in compact form, for a gather on a GPU: height + width numbers of 16 bits, by row and by
 // column of the result. The low bits are the place in the stored image; a high bit for each cutout says that the row
-// (column) crosses its hole, and a pixel is in a hole where row and column share a bit. Read by kernels, hence plain
-// constants.
+// (column) crosses its hole. A pixel is in a hole if its row and column share a bit. Read by kernels, hence plain constants.
 #pragma once
 #include <cstdint>
 

@@ -19,11 +19,11 @@ std::size_t stored_row_bytes(Manifest const& manifest);
 // into: as many bytes as the rows have.
 void pack_rows(PickedRows const& picked, Manifest const& manifest, MutableBytes into);
 
-// Makes room in `shard` for so many rows, with undefined contents.
+// Makes room in `shard` for this many rows, with undefined contents.
 void resize_rows(Shard& shard, Manifest const& manifest, std::int64_t rows);
 
 // Unpacks a block into the rows first, first + 1 ... of `shard`, which has room for them. Throws DataError if the block is
-// no whole number of rows.
+// not a whole number of rows.
 void unpack_rows(ByteView block, Manifest const& manifest, Shard& shard, std::int64_t first);
 
 }  // namespace hopscotch

@@ -15,7 +15,7 @@
 namespace hopscotch {
 namespace {
 
-// What the three have in common: where a pass stands.
+// The part that the three sources share: the place of a pass.
 class PassedSource : public ShardSource {
 public:
     void begin(std::span<std::uint32_t const> order, std::span<BatchRange const> cut) override {
@@ -59,7 +59,7 @@ class BatchShard {
 public:
     BatchShard(std::size_t row_bytes, std::size_t targets) : row_bytes_(row_bytes), targets_(targets) {}
 
-    // Room for a batch of these rows; from: where its labels come from in the end, which says which kind they are.
+    // Room for a batch of these rows; from: the source of its labels, which gives their kind.
     void resize(std::size_t rows, Shard const& from) {
         shard_.rows = static_cast<std::int64_t>(rows);
         shard_.features.own().resize(rows * row_bytes_);
@@ -127,7 +127,7 @@ public:
 private:
     void advance_to(std::size_t position) {
         while (window_ == nullptr || position >= window_->end) {
-            window_ = nullptr;  // if the next one cannot be read, this one is gone all the same
+            window_ = nullptr;  // if the next one cannot be read, this one is gone too
             window_ = &windows_.take();
         }
     }

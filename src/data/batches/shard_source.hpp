@@ -37,10 +37,10 @@ public:
     // Frees the rows that the pass has left in memory (the windows).
     virtual void end() {}
 
-    // The shard, if all of it is in memory for good: another thread reads it through a source of its own. Else null.
+    // The shard, if all of it stays in memory: another thread may read it through a source of its own. Else null.
     virtual std::shared_ptr<Shard const> whole() const { return nullptr; }
 
-    // Tells this source from any other, also from one that has gone: expired with the source.
+    // Identifies this source, also after its end: expires with the source.
     std::weak_ptr<void const> identity() const { return identity_; }
 
 private:
@@ -50,7 +50,7 @@ private:
 std::unique_ptr<ShardSource> shard_in_memory(Shard shard);
 std::unique_ptr<ShardSource> shard_in_memory(std::shared_ptr<Shard const> shard);
 
-// Who needs the rows. Those of all trainers, if they are to be in memory, are there once for all processes of a host.
+// The trainers that need the rows. Rows in memory that all trainers need are there once for all processes of a host.
 enum class NeededBy { this_trainer, all_trainers };
 
 // Throws DataError as read_shard does, and for labels out of range.

@@ -14,7 +14,7 @@ struct DataSchema {
     std::int64_t outputs = 0;
     std::int64_t train_rows = 0;                               // schedules count epochs in samples: epoch = train_rows
     std::vector<std::int64_t> categories;                      // as in the manifest
-    std::vector<double> target_mean = {}, target_stddev = {};  // likewise; for metrics, no part of the network's structure
+    std::vector<double> target_mean = {}, target_stddev = {};  // likewise; for metrics, not part of the network's structure
 };
 DataSchema schema_of(Manifest const& manifest);
 

@@ -26,7 +26,7 @@ herr_t keep_first(unsigned depth, H5E_error2_t const* error, void* out) {
     return 0;
 }
 
-// What HDF5 says went wrong, at the bottom of its stack.
+// The reason that HDF5 gives, at the bottom of its stack.
 std::string reason() {
     std::string text;
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &text);
@@ -130,11 +130,11 @@ std::string_view element_name(ElementType type) {
 
 void Hdf5Close::operator()(std::int64_t id) noexcept {
     Hdf5Lock const lock;
-    H5Idec_ref(id);  // closes whatever kind of object it is
+    H5Idec_ref(id);  // closes any kind of object
 }
 
 Hdf5File Hdf5File::open(std::filesystem::path const& path) {
-    std::error_code refused;  // a name too long is no file either
+    std::error_code refused;  // also for a name that is too long
     if (!std::filesystem::exists(path, refused))
         throw DataError(
             fmt::format("{}: no such file (named in dataset.json); restore it or import the dataset again", path.string()));
@@ -168,7 +168,7 @@ Hdf5Layout Hdf5File::layout(std::string const& name) const {
 }
 
 void Hdf5File::check_stored(std::string const& name) const {
-    constexpr double most_packed = 1100;  // deflate's best is 1032 to 1; a reader takes memory for what a file says it holds
+    constexpr double most_packed = 1100;  // deflate's best is 1032 to 1; a reader takes memory for the size in the file
     Hdf5Lock const lock;
     auto const dataset = open_dataset(path_, file_, name);
     Hdf5Id const properties(H5Dget_create_plist(dataset.handle()));

@@ -44,13 +44,13 @@ private:
 // Throws DataError "path: what (the reason that HDF5 gives); suggestion".
 [[noreturn]] void hdf5_failed(std::filesystem::path const& path, std::string_view what, std::string_view suggestion);
 
-// A property list for reading files that nobody writes. Call under a lock.
+// A property list for reading files that are not being written. Call under a lock.
 Hdf5Id hdf5_reading();
 
 // May be used from any thread, one call at a time: calls are serialised here.
 class Hdf5File {
 public:
-    static Hdf5File open(std::filesystem::path const& path);    // for reading; DataError: missing, truncated, no HDF5
+    static Hdf5File open(std::filesystem::path const& path);    // for reading; DataError: missing, truncated, not HDF5
     static Hdf5File create(std::filesystem::path const& path);  // DataError if it exists or cannot be written
 
     bool has(std::string const& name) const;

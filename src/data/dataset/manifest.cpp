@@ -87,7 +87,7 @@ std::string pretty(Json const& document) {
     return out + "\n}\n";
 }
 
-// Collects what is wrong with one dataset.json; `format` is checked before anything else is believed.
+// Collects the errors of one dataset.json; `format` is checked before anything else.
 class ManifestReader {
 public:
     ManifestReader(Json const& document, Problems& problems) : problems_(problems), reader_(document, "", problems) {}
@@ -218,7 +218,7 @@ std::vector<ShardFile> const& Manifest::files(Split split) const {
 
 Manifest read_manifest(std::filesystem::path const& directory) {
     auto const path = directory / "dataset.json";
-    std::error_code refused;  // a name too long is no directory either
+    std::error_code refused;  // also for a name that is too long
     if (!std::filesystem::exists(directory, refused))
         throw DataError(
             fmt::format("{}: no such dataset directory; make one with 'hopscotch data import'", directory.string()));

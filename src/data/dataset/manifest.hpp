@@ -77,7 +77,7 @@ struct Manifest {
 Manifest read_manifest(std::filesystem::path const& directory);
 void write_manifest(std::filesystem::path const& directory, Manifest const& manifest);
 
-// What describes a row must agree: the shape, the means, the offsets, the names. Adds a sentence for each that does not.
+// The shape, the means, the offsets and the names must agree. Adds a sentence for each that does not.
 void check_rows(Manifest const& manifest, Problems& problems);
 
 // Of a class or a label, or of a target by its column in the source. Unnamed ones: "0", "1", ...
@@ -88,7 +88,7 @@ double stored_target(Manifest const& manifest, std::size_t output, double in_uni
 double target_in_units(Manifest const& manifest, std::size_t output, double stored);
 
 // Identifies the dataset in the roll call: xxh3 over the manifest's canonical JSON (which holds every shard's hash), without
-// counts, decisions and source_rows, which tell about the same rows.
+// counts, decisions and source_rows, which describe the same rows.
 std::uint64_t dataset_hash(Manifest const& manifest);
 
 }  // namespace hopscotch

@@ -71,7 +71,7 @@ Shard with_features(std::filesystem::path const& directory, ShardFile const& fil
 }  // namespace
 
 void check_length(std::filesystem::path const& path, ShardFile const& file, Manifest const& manifest) {
-    constexpr std::uintmax_t slack = 256 << 20;  // what HDF5 needs beside the rows
+    constexpr std::uintmax_t slack = 256 << 20;  // for the structures of HDF5 beside the rows
     auto const answers =
         has_labels(manifest.task) ? sizeof(std::int64_t) : sizeof(float) * static_cast<std::size_t>(manifest.outputs);
     auto const rows = static_cast<std::uintmax_t>(file.rows) * (row_bytes(manifest) + answers);

@@ -26,8 +26,8 @@ Shard read_shard(std::filesystem::path const& directory, ShardFile const& file, 
 // share the kernel's copy. A file whose features are not one block of this machine's byte order is read.
 Shard map_shard(std::filesystem::path const& directory, ShardFile const& file, Manifest const& manifest);
 
-// Before bytes of a file are read, hashed or copied that no reader of its rows would ask for: throws DataError if the file
-// is far longer than its rows. A file of holes may have any length.
+// Call it before a whole file is read, hashed or copied: throws DataError if the file is far longer than its rows. A file of
+// holes may have any length.
 void check_length(std::filesystem::path const& path, ShardFile const& file, Manifest const& manifest);
 
 // For the roll call: opens the file and checks datasets, shapes and types, but reads no rows. Throws DataError.

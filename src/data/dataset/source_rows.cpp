@@ -32,7 +32,7 @@ void write_texts(Hdf5File const& file, std::string const& name, std::vector<std:
     write_list(file, name, ElementType::uint8, all);
 }
 
-// What the file says of a length is not believed.
+// A length in the file is not trusted.
 template <class T>
 T read_list(Hdf5File const& file, std::filesystem::path const& path, std::string const& name, ElementType type) {
     auto const layout = file.layout(name);

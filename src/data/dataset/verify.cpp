@@ -31,7 +31,7 @@ std::string wrong_hash(std::filesystem::path const& path, std::uint64_t found, s
 
 class FileVerifier {
 public:
-    // stats: takes the rows in, made when there are some; null: they do not count.
+    // stats: collects the rows, made with the first of them; null: the rows are not collected.
     FileVerifier(std::filesystem::path path, Manifest const& manifest, VerifyReport& report,
                  std::optional<FeatureStats>* stats)
         : path_(std::move(path)), manifest_(manifest), report_(report), stats_(stats) {}
@@ -136,7 +136,7 @@ private:
     std::int64_t bad_values_ = 0;
 };
 
-// Only of rows that are all there and sound: otherwise the difference would only repeat what has been said.
+// Only if all rows are there and sound: otherwise the difference would only repeat earlier failures.
 void check_moments(std::filesystem::path const& directory, Manifest const& manifest, FeatureStats const& stats,
                    VerifyReport& report) {
     auto const found = recorded_moments(manifest, stats);

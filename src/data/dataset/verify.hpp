@@ -16,7 +16,7 @@ struct VerifyReport {
 };
 
 // Schema, counts, hashes, ranges of labels and categories, NaN and infinity, in pieces (memory for some megabytes); and if
-// all that is well, mean and stddev of the training rows. At most ten failures of values a file are spelled out, the others
+// these are right, mean and stddev of the training rows. At most ten failures of values a file are spelled out, the others
 // counted. Throws DataError only if dataset.json itself cannot be used.
 VerifyReport verify_files(std::filesystem::path const& directory);
 

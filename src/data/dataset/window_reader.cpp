@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t k_window_piece_bytes = 8 << 20;  // between two looks at stop: a pass ends early within milliseconds
 
-// Sets where the window that starts at `position` ends, and which rows of the file it needs.
+// Sets the end of the window that starts at `position`, and the rows of the file that it needs.
 void plan(Window& window, std::span<std::uint32_t const> order, std::size_t position, std::int64_t window_rows) {
     auto const block = order[position] / window_rows;
     auto low = order[position], high = low;
@@ -67,7 +67,7 @@ Window const& WindowReader::take() {
     freed_ = taken_;
     changed_.notify_all();
     changed_.wait(lock, [&] { return filled_ > taken_ || failure_ != nullptr; });
-    if (filled_ == taken_) std::rethrow_exception(failure_);  // what was read before it is delivered first
+    if (filled_ == taken_) std::rethrow_exception(failure_);  // rows that were read before the error are delivered first
     return windows_[taken_++ % windows_.size()];
 }
 

@@ -19,7 +19,7 @@
 namespace hopscotch {
 
 struct Window {
-    std::size_t end = 0;      // position in the order behind its last row
+    std::size_t end = 0;      // position in the order after its last row
     std::uint32_t first = 0;  // number of its first row in the file
     Shard shard;              // rows first, first + 1 ... with their labels
 };

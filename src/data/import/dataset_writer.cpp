@@ -193,7 +193,7 @@ void DatasetWriter::decide(std::vector<std::string> const& decisions) {
 
 void DatasetWriter::record(std::string_view key, Json value) { manifest_.origin.provenance[key] = std::move(value); }
 
-// A metric of such a class cannot be computed, and nobody sees how well it is predicted.
+// A metric of such a class cannot be computed, so the quality of its predictions is not visible.
 void DatasetWriter::decide_about_classes() {
     constexpr std::string_view names[] = {"training", "validation", "test"};
     constexpr std::size_t k_most_named = 10;
@@ -209,7 +209,7 @@ void DatasetWriter::decide_about_classes() {
     }
 }
 
-// Then the accuracy says little.
+// Then the accuracy has little meaning.
 void DatasetWriter::decide_about_the_largest_class() {
     constexpr double k_nearly_all = 0.9;
     auto const& counts = manifest_.class_rows.train;

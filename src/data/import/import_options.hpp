@@ -34,7 +34,7 @@ struct ImportReport {
     std::int64_t skipped_files = 0;    // all of them
 };
 
-// Throws ConfigError for a missing source or --out, shards, valid or test out of range, an --out that is not free.
+// Throws ConfigError for a missing source or --out, shards, valid or test out of range, or an --out that is in use.
 void check_import_options(ImportOptions const& options);
 
 // Sets `shards` to at least four for each of options.trainers, and to a multiple of them. Returns the reason in words; empty

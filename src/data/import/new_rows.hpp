@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a foreign source in the features of a dataset that was imported before, without an import: what predict reads.
+// Rows of a foreign source in the features of a dataset that was imported before, without an import: the input of predict.
 // Streams, in the order of the source; labels are neither needed nor read.
 #pragma once
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace hopscotch {
 
 struct NewRows {
     Shard shard;                   // of the features' type; labels and targets are 0
-    std::vector<std::string> ids;  // what names each row: the number of its record from 0, its --id, or its file
+    std::vector<std::string> ids;  // the name of each row: the number of its record from 0, its --id, or its file
 };
 
 class NewRowSource {
@@ -23,7 +23,7 @@ public:
     virtual std::string id_name() const = 0;
 
     // The next rows, at most `most`; none: the end. Throws DataError at the end of a source that has bad rows, and lists
-    // them: those before must not be used then.
+    // them: the rows before must not be used then.
     virtual NewRows next(std::int64_t most) = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of a source, which float32 may not hold: the offset that keeps them apart, and a watch over those that it does
-// not.
+// Numbers of a source, which float32 may not hold: the offset that keeps them apart, and a watch for numbers that become
+// equal.
 #pragma once
 #include <algorithm>
 #include <cmath>

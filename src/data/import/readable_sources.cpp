@@ -105,7 +105,7 @@ ReadableSources::ReadableSources(std::vector<fs::path> sources, std::string cons
                                  std::function<void()> const& poll)
     : sources_(std::move(sources)) {
     for (auto const& source : sources_) {
-        std::error_code none;  // what is not there is for the importer to tell
+        std::error_code none;  // the importer reports a missing source
         bool const file = fs::is_regular_file(source, none);
         bool const as_it_is = !fs::exists(source, none) || fs::is_directory(source, none) ||
                               (file && (encoding.empty() ? !is_gzip(source) : is_parquet(source)));

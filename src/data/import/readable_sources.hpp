@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources that can be opened by name and read several times. Pipes and devices (/dev/stdin), gzip files, and texts in
-// another encoding than UTF-8 are copied to a folder in TMPDIR first.
+// Sources that can be opened by name and read several times. Pipes and devices (/dev/stdin), gzip files, and texts that are
+// not UTF-8 are copied to a folder in TMPDIR first.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -22,8 +22,8 @@ bool is_parquet(std::filesystem::path const& path);
 class ReadableSources {
 public:
     // encoding: of the texts (not of Parquet), as iconv names it, or latin-1; empty: the bytes as they are. Throws DataError
-    // for a source that cannot be read, ConfigError for an encoding that nobody knows. poll (may be empty): called now and
-    // then while sources are copied; what it throws ends the copying.
+    // for a source that cannot be read, ConfigError for an unknown encoding. poll (may be empty): called now and then while
+    // sources are copied; its exception ends the copying.
     ReadableSources(std::vector<std::filesystem::path> sources, std::string const& encoding,
                     std::function<void()> const& poll = {});
 
@@ -32,7 +32,7 @@ public:
     // A message about the copies, in which they have the names of their sources.
     std::string by_source(std::string message) const;
 
-    void remove_files();  // the copies; who has one open can read on
+    void remove_files();  // the copies; a reader that has one open can read on
 
 private:
     std::filesystem::path copy(std::filesystem::path const& source, std::string const& encoding,

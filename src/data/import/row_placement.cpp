@@ -33,7 +33,7 @@ std::string reason(SplitOptions const& options, SplitRows const& given) {
     return text;
 }
 
-// How many rows each split ends with. A split that is wanted must fill its shards.
+// The final number of rows of each split. A split that is wanted must fill its shards.
 SplitRows planned(SplitRows const& given, SplitOptions const& options) {
     auto out = given;
     auto const rows = static_cast<double>(given[at(Split::train)]);
@@ -58,7 +58,7 @@ SplitRows planned(SplitRows const& given, SplitOptions const& options) {
     return out;
 }
 
-// How many of `wanted` rows each class gives: the floor of its share, and the largest remainders get one more.
+// The part of `wanted` rows that each class gives: the floor of its share, and one more for the largest remainders.
 std::vector<std::int64_t> quotas(std::vector<std::int64_t> const& counts, std::int64_t wanted) {
     auto const rows = static_cast<std::uint64_t>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}));
     std::vector<std::int64_t> quota(counts.size());
@@ -100,8 +100,8 @@ ByClass training_rows(std::vector<std::uint32_t> const& classes, std::size_t cla
     return out;
 }
 
-// Marks `valid` and `test` of the training rows in places[].file. Test rows come out of what validation leaves, so a small
-// class is never asked for more than it has.
+// Marks `valid` and `test` of the training rows in places[].file. Test rows come from the rows that validation leaves, so a
+// small class is never asked for more rows than it has.
 void draw(ByClass by_class, std::int64_t valid, std::int64_t test, SplitOptions const& options, Placement& out) {
     auto const to_valid = quotas(by_class.counts, valid);
     auto left = by_class.counts;

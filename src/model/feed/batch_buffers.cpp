@@ -19,7 +19,7 @@ void free_under_views(at::Tensor const& buffer) {
 }  // namespace
 
 at::Tensor grown(at::Tensor& buffer, std::int64_t n, at::TensorOptions const& options, OldViews old) {
-    // A buffer that grows during inference serves autograd later, which refuses inference tensors.
+    // Autograd refuses inference tensors, so a buffer that grows during inference must be an ordinary tensor.
     c10::InferenceMode const ordinary(false);
     if (buffer.defined() && buffer.numel() < n) {  // first: a device may not have room for both
         if (old == OldViews::end) free_under_views(buffer);

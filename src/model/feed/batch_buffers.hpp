@@ -12,8 +12,8 @@ struct Batch {
     at::Tensor y;  // labels [rows], next tokens [rows, tokens], or targets [rows, outputs]
 };
 
-// What becomes of the views of a buffer that grows. stay: they keep the smaller one. end: its memory is freed at once, and
-// who computes on such a view gets torch's error.
+// The views of a buffer that grows. stay: they keep the smaller buffer. end: its memory is freed at once, and any use of
+// such a view gets torch's error.
 enum class OldViews { stay, end };
 
 // A view of the first n elements, whose old contents are lost when the buffer grows.

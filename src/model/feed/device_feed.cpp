@@ -36,7 +36,7 @@ at::Tensor view_of(Values const& values, at::ScalarType type) {
                          {static_cast<std::int64_t>(values.size())}, at::TensorOptions(type));
 }
 
-// Where the parts of an upload lie: floats first, so that each is aligned.
+// The places of an upload's parts: floats first, so that each is aligned.
 struct PlanPlaces {
     explicit PlanPlaces(PassPlan const& plan)
         : scales(plan.normaliser.scale().size()),
@@ -80,7 +80,7 @@ FeatureGather gather_by(PassPlan const& plan, std::byte const* uploaded) {
     return out;
 }
 
-// What a step keeps on the way is known only once it has run, hence shares of the whole.
+// The memory of a step is known only once it has run, hence shares of the whole.
 Residency::Reserve reserve_of(std::int64_t total) { return {total / 4, total / 8}; }
 
 }  // namespace
@@ -158,7 +158,7 @@ std::uint64_t DeviceFeed::upload(PassPlan const& plan) {
     auto const pinned = grown(pinned_plan_, bytes, device_->on_host().dtype(at::kByte));
     auto const there = grown(device_plan_, bytes, device_->on_device().dtype(at::kByte));
     write_plan(plan, reinterpret_cast<std::byte*>(pinned.mutable_data_ptr<std::uint8_t>()));
-    device_->copy(there, pinned, Stream::compute);  // behind the last gather by the plan before
+    device_->copy(there, pinned, Stream::compute);  // after the last gather by the plan before
     device_->record(Event::uploaded, Stream::compute);
     plan_ = gather_by(plan, reinterpret_cast<std::byte const*>(there.const_data_ptr<std::uint8_t>()));
     type_ = plan.type;

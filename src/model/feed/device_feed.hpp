@@ -46,7 +46,7 @@ public:
     // until the copy is done. upload_bytes: further bytes that a pass over it needs.
     std::shared_ptr<DeviceShard const> resident(std::shared_ptr<Shard const> const& shard, std::int64_t upload_bytes);
 
-    // Shards leave the device until so many bytes are free for training. Passes that are under way keep theirs.
+    // Shards leave the device until this many bytes are free for training. Passes that are under way keep theirs.
     void make_room(std::int64_t bytes);
 
     // Makes this the plan of the next gather()s. Returns its number; another upload makes it void.
@@ -60,7 +60,7 @@ public:
     // Rows [range.first, ...) of the plan. The batch is valid until the next.
     Batch gather(DeviceShard const& shard, DataSchema const& schema, BatchRange const& range);
 
-    // fill writes a batch of so many rows on the host; returns it on the device, valid until the next.
+    // fill writes a batch of this many rows on the host; returns it on the device, valid until the next.
     Batch stage(DataSchema const& schema, std::int64_t rows, std::function<void(Batch const&)> const& fill);
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The outputs of frozen layers for the rows of shards ("features"), kept in the host's memory for all models of a trainer
-// that have these layers. They are computed in the order of the file, in batches of one size: so their bits depend neither
-// on a trial's order and batch size nor on what was forgotten before.
+// that have these layers. They are computed in the order of the file, in batches of one size: so their bits do not depend on
+// a trial's order, on its batch size, or on dropped features.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -21,18 +21,18 @@ struct Features {
 
 class FeatureStore {
 public:
-    // Beyond so many bytes those used longest ago are forgotten, and computed again when they are asked for. The features
-    // of the shard that is asked for are always kept.
+    // Beyond this many bytes, the store drops the features used longest ago, and computes them again when they are asked
+    // for. The features of the shard that is asked for are always kept.
     explicit FeatureStore(std::uint64_t limit) : limit_(limit) {}
 
-    // layers: text that names everything that decides the values. make: an entry without a row that is there.
+    // layers: a text of all settings that decide the values. make: an entry without a row that is there.
     std::shared_ptr<Features> of(std::string const& layers, ShardSource const& source,
                                  std::function<Features()> const& make);
 
 private:
     struct Entry {
         std::string layers;
-        std::weak_ptr<void const> source;  // gone: nobody can ask any more
+        std::weak_ptr<void const> source;  // gone: no caller can ask any more
         std::shared_ptr<Features> features;
         std::uint64_t used = 0;
     };

@@ -27,7 +27,7 @@ Feed::Feed(DataConfig const& config, Manifest const& manifest, Workspace::Impl& 
             "data.augment more than 4 cutouts)");
 }
 
-// Every position of a language row is answered by its next token, the last one by the label.
+// Each position of a language row has its next token as the answer, the last position has the label.
 void Feed::copy_answers(PickedRows const& rows, Batch const& host) const {
     if (!has_labels(schema_.task)) {
         auto const width = static_cast<std::size_t>(schema_.outputs);
@@ -61,7 +61,7 @@ PassPlan Feed::plan(FeedPass const& pass, std::size_t first, std::size_t end) co
     return {*normaliser_, *augmenter_, pass.address, type_, rows};
 }
 
-// To plan the augmentation of a pass takes the host a while. So the device gets the plan of one batch first, and while it
+// Planning the augmentation of a pass takes the host a while. So the device gets the plan of one batch first, and while it
 // trains on a chunk of batches, the host plans the next chunk.
 std::size_t Feed::end_of_chunk(FeedPass const& pass, std::size_t first) const {
     if (!plan(pass, first, first + 1).augments()) return pass.cut.size();

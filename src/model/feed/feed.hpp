@@ -37,7 +37,7 @@ struct FeedPass {
 // The batch that comes next, for a step that can gather by itself.
 struct DueBatch {
     Batch batch;              // its values, or where the step gathers them
-    std::size_t planned = 0;  // 0: it is there; else the step may gather so many batches, this one first
+    std::size_t planned = 0;  // 0: it is there; else the step may gather this many batches, this one first
     std::uint32_t first = 0;  // its number among the batches whose plan is on the device
 };
 
@@ -53,8 +53,8 @@ public:
     // Valid until the next batch of any model of this workspace.
     Batch next(FeedPass& pass);
 
-    // For workspaces with StepNumbers, in place of next(). Batches of a shard that lies on the device are left to the step:
-    // the caller adds to pass.next how many of them it has trained.
+    // For workspaces with StepNumbers, in place of next(). The step gathers batches of a shard that lies on the device: the
+    // caller adds the number of trained batches to pass.next.
     DueBatch due(FeedPass& pass);
 
     void end(FeedPass& pass);

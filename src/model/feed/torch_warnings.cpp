@@ -15,7 +15,7 @@
 namespace hopscotch {
 namespace {
 
-// Warnings that are true of every model here, and that no user can do anything about.
+// Warnings that apply to every model here, and that no user can act on.
 constexpr std::array k_known{
     // Torch's thread of backward passes has no context yet; torch then takes the device's.
     "Attempting to run cuBLAS, but there was no current CUDA context",

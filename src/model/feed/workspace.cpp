@@ -35,8 +35,8 @@ std::unique_ptr<User> with_device(at::Device device) {
 }
 
 #ifdef HOPSCOTCH_CUDA
-// deterministic: the same algorithm on every trainer and no atomic additions. An operator that cannot do that throws, and
-// torch's text names it.
+// deterministic: the same algorithm on every trainer and no atomic additions. Other operators throw, and torch's text names
+// them.
 void set_arithmetic(GpuMode const& mode) {
     prepare_process();  // tests have a main of their own
     auto& torch = at::globalContext();
@@ -46,7 +46,7 @@ void set_arithmetic(GpuMode const& mode) {
     for (auto const operation : {at::Float32Op::CONV, at::Float32Op::RNN, at::Float32Op::MATMUL})
         torch.setFloat32Precision(at::Float32Backend::CUDA, operation, precision);
     torch.setDeterministicAlgorithms(mode.deterministic, /*warn_only=*/false);
-    torch.setDeterministicFillUninitializedMemory(false);  // what is read has been written
+    torch.setDeterministicFillUninitializedMemory(false);  // all memory is written before it is read
 }
 #endif
 
@@ -91,7 +91,7 @@ void Workspace::Impl::use_stream() const {
 }
 
 void Workspace::Impl::expect(Shape shape) const {
-    auto& torch = at::globalContext();  // of the process: where threads train beside each other, the last word counts
+    auto& torch = at::globalContext();  // of the process: among threads that train side by side, the last setting counts
     bool const wanted = shape == Shape::common;
     if (benchmark && torch.benchmarkCuDNN() != wanted) torch.setBenchmarkCuDNN(wanted);
 }
@@ -139,7 +139,7 @@ void Workspace::Impl::admit(std::int64_t state, std::int64_t gradient, BatchKind
                          bytes(there(blocks_.state) + there(blocks_.gradient)), kind.model);
 }
 
-// What is not the trial's own: slots, shards, and graphs, which keep what their steps took.
+// Memory that does not belong to the trial: slots, shards, and graphs, which keep the memory of their steps.
 void Workspace::Impl::make_room(std::int64_t bytes) {
     if (gpu.slots) gpu.slots->make_room(bytes);
     if (gpu.device_feed) gpu.device_feed->make_room(bytes);

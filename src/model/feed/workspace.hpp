@@ -35,7 +35,7 @@ public:
 
     struct Graphs {
         std::size_t kept = 0;              // parts of steps that are launched as one CUDA graph
-        std::vector<std::string> refused;  // why others are not
+        std::vector<std::string> refused;  // the reasons why others are not
     };
     Graphs graphs() const;
 

@@ -55,19 +55,19 @@ struct Workspace::Impl {
     // Of a GPU. The state that is bound: one block for all models, so that it lies at the same address whenever a model is
     // bound again, as a captured graph needs. `bound`: whose state that is.
     at::Tensor state(std::int64_t n);
-    // Before a state of so many floats and its gradient are allocated, and batches of this kind trained: shards make room.
+    // Before a state of this many floats and its gradient are allocated, and batches of this kind trained: shards make room.
     // Throws DoesNotFit with the numbers.
     void admit(std::int64_t state, std::int64_t gradient, BatchKind const& kind);
     void make_room(std::int64_t bytes);
     void const* bound = nullptr;
-    std::uint64_t stores = 0;  // so often a state was copied from the host into the block
+    std::uint64_t stores = 0;  // number of times that a state was copied from the host into the block
 
     // A tensor that several models read and none writes, such as a frozen parameter: made by the first one that asks for
     // this name, and kept as long as any of them keeps it.
     at::Tensor shared(std::string const& name, std::function<at::Tensor()> const& make);
 
-    // cuDNN times its algorithms for a shape that comes often. For others (the last batch of a shard, evaluation) that takes
-    // longer than it gains. Does nothing without run.cudnn_benchmark.
+    // cuDNN times its algorithms for a shape that comes often. For other shapes (the last batch of a shard, evaluation) that
+    // takes longer than it gains. Does nothing without run.cudnn_benchmark.
     enum class Shape { common, rare };
     void expect(Shape shape) const;
 

@@ -15,7 +15,7 @@ namespace hopscotch {
 namespace {
 
 // Libraries allocate workspaces in the first batch and keep them. Trainers that are threads of one process see each other's
-// allocations in the peak: the least of several batches is what a batch takes for certain.
+// allocations in the peak: the least of several batches is certain to be the batch's own.
 constexpr int k_measured = 3;
 
 bool contains_any(std::string_view text, std::span<std::string_view const> words) {
@@ -30,7 +30,7 @@ NoMemory no_memory_in(std::string_view text) {
     using namespace std::string_view_literals;
     constexpr std::array k_always{"out of memory"sv, "cudaErrorMemoryAllocation"sv, "CUBLAS_STATUS_ALLOC_FAILED"sv,
                                   "CUDNN_STATUS_ALLOC_FAILED"sv, "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"sv};
-    // Of handles and plans that could not be made.
+    // Messages about handles and plans that could not be made.
     constexpr std::array k_maybe{"unable to find an engine"sv,      "CUBLAS_STATUS_NOT_INITIALIZED"sv,
                                  "CUDNN_STATUS_NOT_INITIALIZED"sv,  "CUDNN_STATUS_INTERNAL_ERROR"sv,
                                  "CUDNN_STATUS_EXECUTION_FAILED"sv, "CUSOLVER_STATUS_INTERNAL_ERROR"sv};
@@ -43,7 +43,7 @@ bool Admission::found_no_memory(std::string_view text) const try {
     if (said != NoMemory::maybe) return said == NoMemory::yes;
     auto const memory = allocator_->memory();
     return memory.free < memory.total / 16;
-} catch (std::exception const&) {  // a kernel has broken the device: the text says more than this error
+} catch (std::exception const&) {  // a kernel has broken the device: the text tells more than this error
     return false;
 }
 

@@ -5,10 +5,10 @@
 // out-of-memory error becomes one with numbers.
 //   admit: state + gradient + activations, as far as known, against what is free -> DoesNotFit, before anything is allocated
 //   run:   a batch; no memory -> make_room, empty_cache, undo, once more; again no memory -> DoesNotFit
-// CUDA's libraries have words of their own for no memory, which count as well. And they may go on without the memory of a
-// workspace, by another algorithm: the batch is good, but its bits may differ from those of a trainer with more memory,
-// which the log says once for each model. The memory of a batch is measured while the first ones of its kind are trained.
-// These are launched kernel by kernel; the replay of a captured graph allocates nothing.
+// Other words of CUDA's libraries for "no memory" count as well. A library may also go on without the memory of a workspace,
+// by another algorithm: the batch is good, but its bits may differ from those of a trainer with more memory, which the log
+// says once for each model. The memory of a batch is measured while the first ones of its kind are trained. These are
+// launched kernel by kernel; the replay of a captured graph allocates nothing.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -24,7 +24,7 @@
 
 namespace hopscotch {
 
-// A model, with everything that decides how much memory a row takes on its way through the model.
+// A model, with all settings that decide how much memory a row takes on its way through the model.
 struct BatchKind {
     std::string model;
     std::int64_t rows = 0;
@@ -33,7 +33,7 @@ struct BatchKind {
 
 class Admission {
 public:
-    // make_room(bytes): frees memory of the device until so much is free, the cheapest first.
+    // make_room(bytes): frees memory of the device until this much is free, the cheapest first.
     using MakeRoom = std::function<void(std::int64_t bytes)>;
     static constexpr std::int64_t k_everything = std::int64_t{1} << 60;  // all that can leave
     Admission(std::unique_ptr<DeviceAllocator> allocator, std::string device, MakeRoom make_room)
@@ -75,7 +75,7 @@ private:
 };
 
 // Whether the text of an exception says that a library of CUDA found no memory. maybe: the words have other meanings too,
-// and count where little is free. PURE.
+// and count only if little memory is free. PURE.
 enum class NoMemory { no, maybe, yes };
 NoMemory no_memory_in(std::string_view text);
 

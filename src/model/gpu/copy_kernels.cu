@@ -13,7 +13,7 @@ constexpr std::size_t k_copies_of_a_launch = 84;  // arguments of a kernel have 
 
 struct Copies {
     TensorCopy copies[k_copies_of_a_launch];
-    std::uint32_t first_block[k_copies_of_a_launch + 1];  // of each copy; behind the last, those of all
+    std::uint32_t first_block[k_copies_of_a_launch + 1];  // of each copy; after the last, those of all
     std::uint32_t size = 0;
 };
 static_assert(sizeof(Copies) <= 4096);

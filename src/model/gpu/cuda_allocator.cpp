@@ -15,7 +15,7 @@ namespace {
 namespace torch_memory = c10::cuda::CUDACachingAllocator;
 constexpr auto k_all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 
-// Of all devices of the process. Torch tells every observer, also where it goes on without the memory: cuDNN's workspaces.
+// Of all devices of the process. Torch calls every observer, also if it goes on without the memory (cuDNN's workspaces).
 std::atomic<std::int64_t>& counted_refusals() {
     static std::atomic<std::int64_t> count = 0;
     static std::once_flag once;
@@ -44,7 +44,7 @@ public:
     void empty_cache() override {
         try {
             torch_memory::emptyCache();
-        } catch (c10::Error const&) {  // another thread captures a graph: torch gives nothing back meanwhile
+        } catch (c10::Error const&) {  // another thread captures a graph: torch returns no memory meanwhile
         }
     }
 

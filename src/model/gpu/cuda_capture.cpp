@@ -22,14 +22,14 @@ namespace hopscotch {
 namespace {
 
 #if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 15
-// Torch's, and a way back from a capture that failed: capture_end() then leaves generators as if it went on, and all later
-// noise throws; the allocator defers what it is given back.
+// Torch's graph, with recovery from a failed capture. capture_end() alone leaves generators in capture, so all later noise
+// throws, and the allocator keeps deferring frees.
 class TorchGraph : public at::cuda::CUDAGraph {
 public:
     void register_noise(at::Generator const& noise) { register_generator_state(noise); }
 
-    // Those that nothing was drawn from: before each replay torch would launch two kernels for each of them. And torch's own
-    // is shared by all threads of the process, which may drop their graphs while another captures.
+    // Generators without draws: torch would launch two kernels for each before every replay. And all threads of the process
+    // share torch's own generator, and may drop their graphs while another thread captures.
     void forget_idle_generators() {
         std::vector<c10::intrusive_ptr<at::CUDAGeneratorState>> idle;
         for (auto const& [state, increment] : captured_generator_states_)
@@ -45,11 +45,10 @@ public:
         if (capture_ended_ || mempool_id_ == c10::MempoolId_t{0, 0}) return;
         attempt([&] { c10::cuda::CUDACachingAllocator::endAllocateToPool(capture_dev_, mempool_id_); });
         attempt([&] { c10::cuda::CUDACachingAllocator::releasePool(capture_dev_, mempool_id_); });
-        // The host's allocator would go on asking this graph, which is gone then, and refuse every later capture into the
-        // pool.
+        // The host's allocator would still ask this graph when it is gone, and refuse every later capture into the pool.
         attempt([&] { at::getHostAllocator(at::kCUDA)->end_allocate_to_pool(mempool_id_); });
         attempt([&] { at::getHostAllocator(at::kCUDA)->release_pool(mempool_id_); });
-        static_cast<void>(cudaGetLastError());  // said by now; else the next launch would be blamed
+        static_cast<void>(cudaGetLastError());  // it has been reported; otherwise the next launch would be blamed
     }
 
 private:
@@ -69,7 +68,7 @@ public:
     void forget_idle_generators() {}
     void abandon() noexcept {
         reset();
-        static_cast<void>(cudaGetLastError());  // said by now; else the next launch would be blamed
+        static_cast<void>(cudaGetLastError());  // it has been reported; otherwise the next launch would be blamed
     }
 };
 #endif
@@ -95,7 +94,8 @@ private:
 
 constexpr double k_idle_within_s = 10;
 
-// Every capture also registers torch's own generator, which all threads of the process share, and may happen once at a time.
+// Every capture also registers torch's own generator, which all threads of the process share, so only one capture may happen
+// at a time.
 std::mutex& one_at_a_time() {
     static std::mutex mutex;
     return mutex;
@@ -141,7 +141,7 @@ public:
     }
 
 private:
-    // Whatever the work throws, the stream must not go on recording.
+    // Ends the capture of the stream, whatever the work throws.
     static void finish(TorchGraph& graph, std::function<void()> const& work) {
         std::exception_ptr thrown;
         try {
@@ -152,7 +152,7 @@ private:
         try {
             graph.capture_end();
         } catch (...) {
-            if (!thrown) thrown = std::current_exception();  // else it is the consequence
+            if (!thrown) thrown = std::current_exception();  // otherwise it is a consequence
         }
         if (!thrown) return;
         graph.abandon();

@@ -14,7 +14,7 @@
 namespace hopscotch {
 namespace {
 
-// A host that waits must not spin: the courier's thread needs the core.
+// A waiting host must not spin: the courier's thread needs the core.
 c10::cuda::CUDAEvent blocking_event() { return {cudaEventDisableTiming | cudaEventBlockingSync}; }
 
 class CudaFeedDevice final : public FeedDevice {

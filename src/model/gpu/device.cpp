@@ -32,7 +32,7 @@ std::string gigabytes(std::int64_t bytes) { return fmt::format("{:.2f} GB", stat
 
 constexpr std::string_view k_tried = "Tried to allocate ";
 
-// The sentence of torch's that counts; the others tell of its allocator.
+// The one useful sentence of torch's message; the others describe its allocator.
 std::string tried(std::string_view torch_says) {
     auto const from = torch_says.find(k_tried);
     if (from == torch_says.npos) return std::string(torch_says.substr(0, torch_says.find('\n')));
@@ -176,7 +176,7 @@ void* compute_stream(std::string const& device) {
     return device == "cpu" ? nullptr : c10::cuda::getCurrentCUDAStream(index_of(device)).stream();
 }
 
-void prepare_process() { setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0); }  // what deterministic mode wants
+void prepare_process() { setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0); }  // needed for deterministic mode
 
 bool pin_host_memory(std::string const& device, void* data, std::size_t bytes) {
     c10::cuda::CUDAGuard const here(index_of(device));  // else CUDA takes memory of the first GPU for this thread
@@ -210,7 +210,7 @@ std::optional<DeviceComplaint> device_complaint(std::string const& device) {
         return DeviceComplaint{error.what()};
     }
     static_cast<void>(cudaGetLastError());
-    // That another thread captures a graph says nothing of the device.
+    // A capture by another thread is not a fault of the device.
     if (code == cudaSuccess || code == cudaErrorNotReady ||
         (code >= cudaErrorStreamCaptureUnsupported && code <= cudaErrorStreamCaptureWrongThread))
         return std::nullopt;
@@ -221,7 +221,7 @@ std::optional<DeviceComplaint> device_complaint(std::string const& device) {
 void begin_with_device(std::string const& device) {
     if (device == "cpu") return;
     static_cast<void>(cudaInitDevice(index_of(device), cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid));
-    static_cast<void>(cudaGetLastError());  // a wish: who waits spins then
+    static_cast<void>(cudaGetLastError());  // a hint: if it fails, waiting threads spin
 }
 #else
 DeviceInfo device_info(std::string const& device) { return {device, "", "", 0, ""}; }

@@ -24,8 +24,8 @@ struct DeviceInfo {
 };
 DeviceInfo device_info(std::string const& device);
 
-// The reason why a CUDA build finds no GPU, and the cure. visible: CUDA_VISIBLE_DEVICES, if it is set. driver_says: the text
-// of CUDA's error.
+// The reason why a CUDA build finds no GPU, and the cure. visible: CUDA_VISIBLE_DEVICES, if it is set. driver_says: CUDA's
+// error text.
 std::string no_gpu_message(std::optional<std::string> const& visible, std::string_view driver_says);
 
 // Sets the environment variables that CUDA's libraries read. A process calls this first, before it has threads. Does nothing
@@ -36,8 +36,8 @@ void prepare_process();
 // such as the courier's.
 void begin_with_device(std::string const& device);
 
-// States rest in host memory; a GPU copies to and from it faster when it is page-locked. Any thread: it touches no other GPU
-// than this. False if CUDA refuses, which the log says once.
+// States rest in host memory; a GPU copies to and from it faster when it is page-locked. Any thread: the call touches this
+// GPU only. False if CUDA refuses, which the log says once.
 bool pin_host_memory(std::string const& device, void* data, std::size_t bytes);
 void unpin_host_memory(std::string const& device, void* data);
 

@@ -17,7 +17,7 @@ public:
     virtual std::int64_t spare() const = 0;      // kept by torch, and free
     virtual void watch_peak() = 0;               // from now on
     virtual std::int64_t peak() const = 0;       // of allocated()
-    virtual std::int64_t refusals() const = 0;   // times so far that torch had no memory to give, whoever had asked
+    virtual std::int64_t refusals() const = 0;   // number of times that torch had no memory, for any caller
     virtual void empty_cache() = 0;              // returns the spare memory to the driver
 };
 

@@ -11,8 +11,8 @@ class DeviceTimer {
 public:
     virtual ~DeviceTimer() = default;
 
-    // The device does nothing for about so long, and then begins the work that this thread has queued meanwhile. Call
-    // before start(): then the device finds its work waiting. A CPU does not wait.
+    // The device stays idle for about this long, and then begins the work that this thread has queued meanwhile. Call before
+    // start(): then the device finds its work waiting. A CPU does not wait.
     virtual void hold_back(double seconds) = 0;
     virtual void start() = 0;
     virtual void stop() = 0;

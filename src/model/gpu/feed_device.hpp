@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of a GPU that feeding needs: two streams, each of which does its work in order but later; events that order
-// one stream by the other; and two kernels. In the tests a fake does everything as late as possible.
+// one stream after the other; and two kernels. In the tests a fake does everything as late as possible.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -23,7 +23,7 @@ public:
     virtual at::TensorOptions on_device() const = 0;
     virtual DeviceMemory memory() const = 0;
 
-    // All return at once. Nobody may touch their memory until the work is done.
+    // All return at once. Their memory must not be touched until the work is done.
     virtual void copy(at::Tensor const& to, at::Tensor const& from, Stream stream) = 0;  // same type and size, contiguous
     virtual void gather(FeatureGather const& gather) = 0;                                // on compute
     virtual void gather(AnswerGather const& gather) = 0;                                 // "

@@ -50,7 +50,7 @@ std::optional<GpuMeter::Sample> GpuMeter::of_silence(double now_unix_s) {
     if (seconds >= 0 && seconds < k_silence_s) return std::nullopt;
     last_s_ = now_unix_s;
     since_us_ = microseconds(now_unix_s);
-    if (seconds < 0) return std::nullopt;  // somebody has set the clock back
+    if (seconds < 0) return std::nullopt;  // the clock has been set back
     return sample_of(0, k_silence_s);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the GPU of this process was busy. Processes that share a GPU count apart if the driver counts by process and
-// knows this process under its own id, which is not so in most containers. Else the use of the whole GPU counts.
+// The busy time of this process's GPU. Processes that share a GPU count apart if the driver counts by process and knows this
+// process under its own id (in most containers it does not). Else the use of the whole GPU counts.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@ struct DeviceInfo;
 
 class GpuMeter {
 public:
-    static constexpr double k_longest_s = 1;  // that one sample of the whole GPU is about
+    static constexpr double k_longest_s = 1;  // the time that one sample of the whole GPU covers, about
     // The driver has samples of a process every second or so, and none of a process that is idle: a longer silence is idle
     // time.
     static constexpr double k_silence_s = 2;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int k_most_warm_ups = 1 << 20;
 
-// Torch appends a page of stack.
+// The first line: torch appends a page of stack.
 std::string first_line(std::string const& text) { return text.substr(0, text.find('\n')); }
 
 char const* words(GraphKey::Part part) {
@@ -48,7 +48,7 @@ void GraphCache::capture(Entry& entry, GraphKey const& key, std::string const& n
         difference = part.compare(*graph);
     } catch (std::exception const& error) {
         auto const what = graph ? "the first replay could not be checked: " : "capturing failed: ";
-        graph.reset();  // what it keeps on the device may be what is missing
+        graph.reset();  // the memory that the graph keeps may be the memory that was missing
         refuse(key, name, what + first_line(error.what()));
         return part.run();
     }
@@ -57,7 +57,7 @@ void GraphCache::capture(Entry& entry, GraphKey const& key, std::string const& n
     ++graphs_;
 }
 
-// Of this structure and part, whatever the rows: the next capture would meet the same.
+// Refuses this structure and part for any number of rows: the next capture would fail alike.
 void GraphCache::refuse(GraphKey const& key, std::string const& name, std::string const& reason) {
     refused_.insert({key.structure, key.part});
     for (auto at = entries_.begin(); at != entries_.end();) {
@@ -78,8 +78,8 @@ std::vector<std::string> GraphCache::reasons() const {
     return out;
 }
 
-// The one that was used longest ago. It must come twice as often before it is captured again: with more keys in turn than
-// there is room for, capturing would else go on for ever.
+// Drops the graph that was used longest ago. It must come twice as often before it is captured again: otherwise, with more
+// keys than room, capturing would never end.
 void GraphCache::make_room() {
     if (graphs_ < most_) return;
     Entry* oldest = nullptr;

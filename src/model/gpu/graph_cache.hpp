@@ -32,8 +32,8 @@ public:
     virtual std::unique_ptr<Graph> capture() = 0;  // computes nothing; throws if it is not possible
     virtual void replay(Graph& graph) = 0;         // as run()
     // Does the part once by run() and, from the same start, once by replay(). Returns the differences; empty: there are
-    // none. Either way the part has been done once then. Throws only if nothing has been changed, or all of it put back (no
-    // memory).
+    // none. Afterwards the part has been done once in either case. Throws only if nothing has been changed, or all of it put
+    // back (no memory).
     virtual std::string compare(Graph& graph) = 0;
 };
 
@@ -58,7 +58,7 @@ public:
     // Does the part once. `name`: of the model, for the log. Throws the exceptions of the part.
     void run(GraphKey const& key, std::string const& name, GraphPart& part);
 
-    // Says that this model does without graphs, and why; once for each name and reason.
+    // Records that this model does without graphs, and why; once for each name and reason.
     void explain(std::string const& name, std::string const& reason);
 
     void drop();                            // all graphs, which keep memory; they are captured again

@@ -41,7 +41,7 @@ __device__ NormChannel known_channel(NormBackward const& pass, std::uint32_t cha
             pass.channel.bias[channel]};
 }
 
-// The gradient behind the clip. y: what the clip was given, or what it gave.
+// The gradient after the clip. y: the input of the clip, or its output.
 template <NormMask mask>
 __device__ float passed(NormBackward const& pass, float gradient, float x, float y, NormChannel const& channel) {
     if constexpr (mask == NormMask::none) return gradient;

@@ -29,7 +29,7 @@ struct NormCut {
         return (size(piece) + lanes - 1 - lane) / lanes;
     }
     HOPSCOTCH_BOTH std::uint32_t tile_channels() const { return across * width; }
-    // The second stage: so many threads merge the pieces of a channel, each every parts-th of them.
+    // The second stage: this many threads merge the pieces of a channel, each every parts-th of them.
     HOPSCOTCH_BOTH std::uint32_t parts() const { return lanes / width; }
     std::size_t partial_floats() const { return std::size_t{2} * pieces * channels; }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch norm with an addition and a clip behind it, by kernels of our own: two for each direction, each one pass over the
+// Batch norm, followed by an addition and a clip, by kernels of our own: two for each direction, each one pass over the
 // matrices. torch needs kernels and passes for each of the three, and has no fast batch norm for bfloat16. There are no
 // atomics, and no order depends on timing: the bits are always the same. In the tests a fake computes on the host.
 #pragma once

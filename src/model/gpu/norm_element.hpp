@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of batch norm, an addition and a clip behind it, forward and backward: the body of the kernels in
-// norm_kernels.cu, and of their test on a CPU. Every operation is rounded as written, so both give the same bits.
-// Forward: y = clip((x - mean) / sqrt(variance + 1e-5) * weight + bias + added).
+// The arithmetic of batch norm, then an addition and a clip, forward and backward: the body of the kernels in
+// norm_forward.cu and norm_backward.cu, and of their test on a CPU. Every operation is rounded as written, so both give the
+// same bits. Forward: y = clip((x - mean) / sqrt(variance + 1e-5) * weight + bias + added).
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -100,7 +100,7 @@ HOPSCOTCH_BOTH inline float normalised(float x, NormChannel const& c) {
 struct Bounds {  // of a clip; infinite: there is none
     float low = -HUGE_VALF, high = HUGE_VALF;
 };
-// A NaN stays one, so that a trial that diverges is seen.
+// A NaN stays NaN, so that a diverging trial is noticed.
 HOPSCOTCH_BOTH inline float clipped_to(Bounds bounds, float x) {
     return x < bounds.low ? bounds.low : x > bounds.high ? bounds.high : x;
 }
@@ -120,7 +120,7 @@ HOPSCOTCH_BOTH inline GradientSums merged(GradientSums a, GradientSums b) {
     return {plus(a.gradient, b.gradient), plus(a.product, b.product)};
 }
 
-// What the gradient of x owes to the mean and to the variance.
+// The part of the gradient of x that comes through the mean and the variance.
 struct NormSlope {
     float mean_gradient, slope;
 };

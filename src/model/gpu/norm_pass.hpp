@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work of batch norm with an addition and a clip behind it, as plain pointers. Matrices are [rows, channels], row after
+// The work of batch norm, followed by an addition and a clip, as plain pointers. Matrices are [rows, channels], row after
 // row, at addresses that 16 divides; vectors are [channels].
 #pragma once
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both passes of batch norm share (norm_forward.cu, norm_backward.cu): how threads read rows, and how the sums of
-// pieces come together. The first kernel of a pass leaves the sums of every piece of rows. Each block of the second kernel
+// The common part of both passes of batch norm (norm_forward.cu, norm_backward.cu): how threads read rows, and how the sums
+// of pieces are merged. The first kernel of a pass leaves the sums of every piece of rows. Each block of the second kernel
 // merges those of its channels, always in the same order, and goes through the rows from the last to the first: the last
 // ones are still in the device's cache.
 #pragma once

@@ -14,7 +14,7 @@ class NvmlCalls {
 public:
     struct ProcessUse {
         std::uint32_t pid = 0;      // as the driver knows the process: of the host, also in a container
-        std::uint64_t unix_us = 0;  // the end of the time that percent is about
+        std::uint64_t unix_us = 0;  // the end of the time that percent covers
         std::uint32_t percent = 0;  // of the time in which kernels of the process ran; in bad samples more than 100
     };
 

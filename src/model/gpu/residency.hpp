@@ -22,9 +22,8 @@ public:
     // A pass over this shard begins. device: it lies there, or fits into the `free` bytes and is to be copied there now.
     Place use(Key shard, std::int64_t bytes, std::int64_t free);
 
-    // A state needs these bytes: the shards that must go for it, as few as will do. The shard that was used last goes first,
-    // since it is the last to be used again. These shards stay on the host from now on, or they would be copied back and
-    // forth.
+    // A state needs these bytes: the fewest shards that must go for it. The shard that was used last goes first, since it is
+    // the last to be used again. These shards stay on the host from now on, or they would be copied back and forth.
     std::vector<Key> make_room(std::int64_t bytes, std::int64_t free);
 
     void give_up(Key shard);  // it did not fit after all: it stays on the host from now on

@@ -4,7 +4,7 @@
 // within the device takes a tenth of a millisecond.
 //   compute   train 1 | take 2 (in -> block) ... wait: uploaded; train 2 | download (block -> out), take 3, train 3 ...
 //   copy      host 2 -> in                                               | wait: put out; out -> host 2
-// The slots are a gift: they exist only while the device has plenty of memory, and go when training needs memory.
+// The slots are optional: they exist only while the device has plenty of memory, and go when training needs memory.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -25,11 +25,12 @@ public:
     bool upload(at::Tensor const& host);
     // Nothing reads that host memory any more. Does nothing if the slot does not hold it.
     void withdraw(void const* host);
-    // From the slot into the block, behind what computes now. False: the slot does not hold this host memory.
+    // From the slot into the block, after the computation under way. False: the slot does not hold this host memory.
     bool take(at::Tensor const& host, at::Tensor const& block);
 
-    // From the block to the host, behind what computes now. False: there is no slot. Returns at once; the block may change
-    // meanwhile. await: waits until the last download is complete. Any thread. Before another download it has returned.
+    // From the block to the host, after the computation under way. False: there is no slot. Returns at once; the block may
+    // change meanwhile. await: waits until the last download is complete. Any thread. Before another download it has
+    // returned.
     bool download(at::Tensor const& block, at::Tensor const& host);
     void await_download();
 

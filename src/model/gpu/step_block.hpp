@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a captured step reads anew at each replay. It lies in memory of the device, at one address for all trials of a
-// trainer: so a graph that one trial has captured also trains the others of its structure. Kernels and their tests on a CPU
-// share it.
+// The numbers that a captured step reads anew at each replay. They lie in memory of the device, at one address for all
+// trials of a trainer. So a graph that one trial has captured also trains the others of its structure. Kernels and their
+// tests on a CPU share it.
 #pragma once
 #include <cstdint>
 
@@ -51,7 +51,7 @@ struct GatherSize {
 #define HOPSCOTCH_BOTH
 #endif
 
-// The gather of the batch that is due, of so many rows.
+// The gather of the batch that is due, of this many rows.
 HOPSCOTCH_BOTH inline AnswerGather due_batch(StepBlock const& block, std::uint32_t rows) {
     auto out = block.gather;
     auto const first = static_cast<std::size_t>(block.launch.batch + block.launch.step) * block.stride;

@@ -13,7 +13,7 @@
 namespace hopscotch {
 namespace {
 
-// Launching a step of 20 kernels takes 100 us. A GPU does so many multiply-adds of a forward pass in about that time.
+// Launching a step of 20 kernels takes 100 us. A GPU does this many multiply-adds of a forward pass in about that time.
 constexpr double k_multiply_adds_of_a_launch = 2e9;
 constexpr std::size_t k_most_steps = 16;
 
@@ -46,8 +46,7 @@ std::unique_ptr<Graph> StepPart::capture() {
     auto const captured = [&] { return std::make_unique<KeepingGraph>(graphs_.capturer->capture(work()), keeps()); };
     try {
         return captured();
-    } catch (
-        c10::OutOfMemoryError const&) {  // while a capture goes on, torch gives nothing of what it keeps to who needs it
+    } catch (c10::OutOfMemoryError const&) {  // during a capture, torch gives none of its spare memory to other threads
     }
     graphs_.capturer->give_back_memory();
     return captured();
@@ -72,7 +71,7 @@ std::string StepPart::compare(Graph& graph) {
     };
     try {
         run();
-    } catch (...) {  // no memory beside the graph's: batch norm may have gone half of the way
+    } catch (...) {  // no memory beside the graph's: batch norm may be half done
         put(before);
         throw;
     }

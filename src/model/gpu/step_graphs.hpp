@@ -27,8 +27,8 @@ public:
 // How exactly the first replay must agree. bits: the same kernels give the same bits; rounding: kernels add in any order.
 enum class Agreement { bits, rounding };
 
-// The number of batches that are trained by one launch: several of small ones, which the host would else launch more slowly
-// than the device computes. One of large ones, where it gains nothing. multiply_adds: of a batch, forward.
+// The number of batches that one launch trains. Several small ones, since the host launches them more slowly than the device
+// computes them. One large one, for which there is no gain. multiply_adds: of a batch, forward.
 std::size_t steps_of_a_launch(double multiply_adds);
 
 // Numbers of the structures that trials of this workspace have.
@@ -51,15 +51,15 @@ struct StepGraphs {
     std::unique_ptr<GraphCapturer> capturer;
     Agreement agreement;
     Structures structures;
-    GraphCache cache;  // behind the capturer: graphs go first
+    GraphCache cache;  // after the capturer: graphs are destroyed first
 };
 
 // A part of a step on fixed memory. Derived classes define its work; prepare() brings in the values that differ from step to
 // step.
 class StepPart : public GraphPart {
 public:
-    // Of the norm, with Agreement::rounding: far above what TF32 and orders of addition do, far below a step. In bf16 sums
-    // in another order differ by more, and 50 layers carry the difference on.
+    // Of the norm, with Agreement::rounding: far above the effect of TF32 and orders of addition, far below a step. In bf16
+    // sums in another order differ by more, and 50 layers carry the difference on.
     static constexpr double k_rounding = 1e-3, k_rounding_of_bf16 = 2e-2;
 
     explicit StepPart(StepGraphs& graphs, double rounding = k_rounding) : graphs_(graphs), rounding_(rounding) {}

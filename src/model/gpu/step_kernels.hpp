@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels behind StepDevice. Asynchronous on the stream of the current device, whose memory all pointers name. Throw
-// Error if the launch fails.
+// The kernels of StepDevice. Asynchronous on the stream of the current device, whose memory all pointers name. Throw Error
+// if the launch fails.
 #pragma once
 #include <cuda_runtime_api.h>
 

@@ -28,7 +28,8 @@ public:
     // Each costs a small kernel, unless the device has these numbers already.
     void load(UpdateNumbers const& numbers);
     void gather_from(AnswerGather const& first_batch, std::uint32_t stride);
-    // Always: the steps of a launch have counted it on. batch: number in the pass; at most StepLaunch::k_most entries.
+    // Writes always: the steps of a launch have advanced the count. batch: number in the pass; at most StepLaunch::k_most
+    // entries.
     void launch(std::uint32_t batch, std::span<StepEntry const> entries);
 
     StepBlock const* block() const { return reinterpret_cast<StepBlock const*>(memory_.const_data_ptr()); }

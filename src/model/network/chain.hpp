@@ -19,7 +19,7 @@ public:
     at::Tensor forward(std::size_t first, std::size_t end, at::Tensor const& x, Pass const& pass);
 
 protected:
-    // In which order the stages compute on images: as train.channels_last says, or always channels first.
+    // The order in which the stages compute on images: as train.channels_last says, or always channels first.
     enum class Images { as_configured, channels_first };
     explicit ChainNetwork(Images images) : images_(images) {}
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Autograd's sign that a gradient is final: the hook that PyTorch's DistributedDataParallel uses too.
+// Autograd's signal that a gradient is final: the hook that PyTorch's DistributedDataParallel uses too.
 #pragma once
 #include <ATen/core/Tensor.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model in training tells and asks the trainers that train it together. The model does not know these trainers.
+// The messages of a model in training to the trainers that train it together. The model does not know these trainers.
 #pragma once
 #include <cstddef>
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In which layout a convolution computes. LibTorch's library for CPUs, oneDNN, has kernels that write past the end of their
-// block: a layer that would meet one computes in the other layout. This is the only list of these faults.
+// block: a layer with such a kernel computes in the other layout. This is the only list of these faults.
 #pragma once
 #include <cstdint>
 
@@ -13,7 +13,7 @@ struct ConvolutionShape {
 };
 
 // Whether a CPU with these features may train this layer on images in channels-last order. tests/model/sweep looks for
-// shapes for which it may not, with a page without access behind each block.
+// shapes for which it may not, with an inaccessible page after each block.
 bool channels_last_is_safe(ConvolutionShape const& shape, CpuFeatures const& features);
 
 }  // namespace hopscotch

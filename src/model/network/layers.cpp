@@ -115,7 +115,7 @@ at::Tensor BatchNorm::operator()(at::Tensor const& x, Pass const& pass, AfterNor
         throw Error(
             "batch norm needs more than one value per channel (this trainer's batch has one row); use a larger batch, or "
             "fewer trainers if they split it");
-    // The host adds up the sums of a group, between the two halves of what would be one operator.
+    // The host adds up the sums of a group, between the two halves of the operator.
     bool const rows_together = x.dim() == 2 || pass.channels_last;
     if (pass.norm != nullptr && !over_group && rows_together && can_fuse_norm(x)) return fused(x, pass, after);
     if (pass.training()) batches->add_(1);

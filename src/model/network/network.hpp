@@ -82,10 +82,10 @@ public:
     virtual std::vector<BufferSpec> const& buffers() const = 0;
     virtual std::vector<std::int64_t> const& output_shape() const = 0;  // of a row
 
-    // In the order of the specs, before the network behind it is bound for the first time.
+    // In the order of the specs, before the network after it is bound for the first time.
     virtual void bind(std::vector<at::Tensor> parameters, std::vector<at::Tensor> buffers) = 0;
 
-    // The network behind it must be bound.
+    // The network after it must be bound.
     virtual at::Tensor outputs(at::Tensor const& x, Pass const& evaluation) = 0;
 };
 
@@ -118,7 +118,7 @@ public:
 
     virtual std::vector<NetworkMetric> const& metrics() const;  // of the user's own
 
-    // Null: forward() is no chain of stages (chain.hpp).
+    // Null: forward() is not a chain of stages (chain.hpp).
     virtual std::vector<Stage> const* stages() const { return nullptr; }
 
     // Its outputs are the x of this network. Null: there is none.

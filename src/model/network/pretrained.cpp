@@ -29,7 +29,7 @@ std::string module_of(std::string const& name) {
 
 using Shapes = std::map<std::string, std::vector<std::int64_t>>;
 
-// Of the network, with the frozen start before it.
+// Of the network and the frozen start before it.
 std::vector<ParameterSpec> all_parameters(Network& network) {
     auto out = network.frozen_start() == nullptr ? std::vector<ParameterSpec>{} : network.frozen_start()->parameters();
     out.insert(out.end(), network.parameters().begin(), network.parameters().end());
@@ -142,7 +142,7 @@ std::vector<std::string> pretrained_names(ModelConfig const& model, Network& net
         if (model.init_mode == InitFrom::head && head.empty())
             complain(fmt::format("{} has no last layer of its own (init_mode \"head\" starts it fresh); use \"partial\"",
                                  model.name));
-        if (!head.empty())  // the last layer starts fresh, whatever the file has for it
+        if (!head.empty())  // the last layer starts fresh, even if the file has values for it
             std::erase_if(wanted, [&](auto const& each) { return module_of(each.first) == head; });
         auto found = match(wanted, file);
         if (!head.empty()) std::erase_if(found.unexpected, [&](auto const& name) { return module_of(name) == head; });

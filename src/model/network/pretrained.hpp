@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfer learning: which parameters and buffers of a network come from a safetensors file (model.init_from), and which
-// parameters are frozen (model.freeze).
+// Transfer learning: the parameters and buffers of a network that come from a safetensors file (model.init_from), and the
+// parameters that are frozen (model.freeze).
 #pragma once
 #include <optional>
 #include <string>

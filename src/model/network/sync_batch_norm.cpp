@@ -39,7 +39,7 @@ at::Tensor beside(at::Tensor const& values, at::Tensor const& x) {
     return values.to(at::kFloat).view(shape);
 }
 
-struct GroupStatistics {  // the arguments of forward() that are no inputs of the graph
+struct GroupStatistics {  // the arguments of forward() that are not inputs of the graph
     at::Tensor const &running_mean, &running_variance;
     SumOverGroup const& sum;
 };

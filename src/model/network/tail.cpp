@@ -50,7 +50,7 @@ public:
 
     Stage const& cut() const { return cut_; }
 
-    // The tensors of the network behind it become those of the chain.
+    // The tensors of the network after it become those of the chain.
     BoundTensors before(BoundTensors tensors) const {
         require(bound_parameters_.size() == cut_.parameters, "a network was bound before its frozen start");
         tensors.parameters = joined(bound_parameters_, tensors.parameters);

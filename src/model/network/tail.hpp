@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A chain in two: frozen stages at its start, which compute as in evaluation, and the network that is trained on their
-// outputs (feature extraction). The second knows nothing of images: its rows are the outputs of the first.
+// outputs (feature extraction). The second part does not handle images: its rows are the outputs of the first part.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace hopscotch {
 
-// The number of stages at the start of the network of which every parameter is frozen; 0: the network is no chain, or its
+// The number of stages at the start of the network of which every parameter is frozen; 0: the network is not a chain, or its
 // first layer trains. frozen: by parameter.
 std::size_t frozen_stages(Network const& network, std::vector<bool> const& frozen);
 

@@ -43,7 +43,7 @@ void check_types(OwnTensors const& tensors) {
                             type_name(tensor)));
 }
 
-// Two tensors over one memory would part in the state.
+// Two tensors over one memory would be separate in the state.
 void check_memory(OwnTensors const& tensors) {
     std::map<void const*, std::string> owners;
     for (auto const* list : {&tensors.parameters, &tensors.buffers})
@@ -121,7 +121,7 @@ at::Tensor some_rows(DataSchema const& data) {
     return out;
 }
 
-// None: it takes no such rows, but perhaps those of the dataset.
+// None: the module takes no such rows, but perhaps those of the dataset.
 std::optional<at::Tensor> evaluated(OwnModule& module, at::Tensor const& rows, std::uint64_t seed) try {
     seed_torch(at::kCPU, seed);
     return module.forward(rows, nullptr).detach().contiguous();
@@ -135,14 +135,14 @@ void check_evaluation(OwnModule& module, DataSchema const& data) {
     auto const rows = some_rows(data);
     auto const first = evaluated(module, rows, 1), second = evaluated(module, rows, 2);
     if (!first || !second) return;
-    // Of bytes: NaN is what such rows may give, and is no other output.
+    // Compares bytes: such rows may give NaN, and equal NaNs are equal outputs.
     if (std::memcmp(first->data_ptr(), second->data_ptr(), first->nbytes()) != 0)
         throw ConfigError(
             "forward gives other outputs for the same rows in evaluation (it draws random numbers, as the trace of a "
             "network with dropout in training mode does); draw in training only, or write the file with torch.jit.script");
 }
 
-// A tensor that forward replaces leaves the state behind.
+// Refuses a forward that replaces a tensor: the new tensor is not part of the state.
 void check_replaced(OwnTensors const& before, OwnTensors const& after) {
     auto const compare = [](NamedTensors const& a, NamedTensors const& b) {
         for (std::size_t i = 0; i < a.size(); ++i)
@@ -225,7 +225,7 @@ void seed_torch(at::Device device, std::uint64_t key) {
 std::string reason_of(std::exception const& error) {
     auto const* torchs = dynamic_cast<c10::Error const*>(&error);
     std::string text = torchs != nullptr ? torchs->what_without_backtrace() : error.what();
-    // The interpreter tells the trace of the script first: "...\nRuntimeError: why\n".
+    // The interpreter's text has the trace of the script first: "...\nRuntimeError: why\n".
     if (auto const at = text.rfind("Error: "); at != text.npos) text.erase(0, at + 7);
     auto const line = text.substr(0, text.find('\n'));
     return line.empty() ? "it does not say why" : line;

@@ -22,8 +22,8 @@ namespace {
 // A module that draws from both generators should not see the same numbers twice.
 constexpr std::uint64_t k_torchs_own = 0x9E3779B97F4A7C15;
 
-// What is the process's rather than a trainer's: torch's generator, which constructors draw from, and what is known of
-// modules, because a check costs a construction and two passes, and a search asks about every trial several times.
+// Shared by the process, not owned by a trainer: torch's generator, from which constructors draw, and the results of checks.
+// A check costs a construction and two passes, and a search asks about every trial several times.
 struct Shared {
     std::mutex mutex;
     std::map<std::string, std::shared_ptr<OwnDescription const>> checked;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by plug-ins and TorchScript files: a module that owns its tensors becomes a Network by re-pointing them into the
-// state. Tensors that a module keeps elsewhere would neither hop nor be hashed, so each module is checked before it may
-// train.
+// state. Tensors outside the state would not hop and not be hashed, so each module is checked before it may train.
 #pragma once
 #include <functional>
 #include <memory>

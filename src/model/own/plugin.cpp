@@ -35,7 +35,7 @@ void check_versions(Plugin const& plugin) {
     if (plugin.make == nullptr) throw ConfigError("names no function that makes the model (Plugin::make is null)");
 }
 
-// RTLD_LOCAL: two plug-ins may use the same names. Never closed: objects of its classes may be anywhere.
+// RTLD_LOCAL: two plug-ins may use the same names. Never closed: objects of its classes may still exist.
 Plugin const& loaded(std::string const& file) {
     require_trusted(file);
     auto const path = std::filesystem::absolute(file);  // a name without a slash would be searched for as a library
@@ -56,7 +56,7 @@ Plugin const& loaded(std::string const& file) {
     return *plugin;
 }
 
-// Reading an argument makes its key known, so that what nobody read can be told.
+// Reading an argument makes its key known, so that unread keys can be reported.
 class Arguments final : public ModelArguments {
 public:
     Arguments(Json const& arguments, Problems& problems) : arguments_(arguments), reader_(arguments, "/model", problems) {

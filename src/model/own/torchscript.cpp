@@ -26,11 +26,11 @@ public:
     NamedTensors buffers() const override { return named(module_.named_buffers(true)); }
     void set(Mode mode) override { module_.train(mode == Mode::training); }
     double multiply_adds() const override { return 0; }
-    bool draws_from_torch() const override { return true; }  // nothing in the file says that it does not
+    bool draws_from_torch() const override { return true; }  // a file does not tell whether its code draws
 
     at::Tensor forward(at::Tensor const& x, at::Generator*) override {
-        // The optimizing executor watches the first passes and may fuse what later ones compute: a model that hops could get
-        // other bits than one that stays.
+        // The optimizing executor watches the first passes and may fuse the operators of later ones: a model that hops could
+        // then get other bits than one that stays.
         torch::jit::GraphOptimizerEnabledGuard const as_written(false);
         auto const outputs = module_.forward({x});
         if (!outputs.isTensor()) throw ConfigError(fmt::format("forward gives {} instead of one tensor", outputs.tagKind()));

@@ -8,7 +8,7 @@
 namespace hopscotch {
 namespace {
 
-// Of the process, as the code is: what has been loaded once can do everything.
+// One list for the process: loaded code can do everything that the process can.
 struct Trusted {
     std::mutex mutex;
     std::set<std::string> files;

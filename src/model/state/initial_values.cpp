@@ -24,15 +24,15 @@ namespace {
 
 constexpr std::size_t k_values_a_piece = std::size_t{1} << 16;
 
-// Values of one parameter, and the place in the stream from which on they are drawn.
+// Values of one parameter, and the place in the stream where their draws begin.
 struct Piece {
     Init const* init;
     std::span<float> values;
     Rng rng;
 };
 
-// Words of the stream that each value takes. None: as many as it needs, because a truncated value is drawn again beyond 2.
-// Narrow distributions do not reach that: normal() is below 8.6.
+// Words of the stream that each value takes. None: the number varies, because a truncated value beyond 2 is drawn again.
+// Narrow distributions never reach 2: normal() is below 8.6.
 std::optional<std::uint64_t> words_a_value(Init const& init) {
     require(init.kind != Init::Kind::torch_linear && init.kind != Init::Kind::kaiming_fan_out, "an Init without its fan");
     switch (init.kind) {
@@ -57,7 +57,7 @@ void draw(Init const& init, std::span<float> values, Rng& rng) {
     for (auto& value : values) value = static_cast<float>(next());
 }
 
-// Adds the pieces of these values, and takes the stream behind them.
+// Adds the pieces of these values, and moves the stream past them.
 void cut(Init const& init, std::span<float> values, std::uint64_t words, Rng& rng, std::vector<Piece>& pieces) {
     for (std::size_t at = 0; at < values.size(); at += k_values_a_piece) {
         auto const size = std::min(k_values_a_piece, values.size() - at);
@@ -75,7 +75,7 @@ void draw_all(std::vector<Piece>& pieces, int threads) {
     std::vector<std::jthread> others;
     try {
         for (int i = 1; i < std::min(threads, static_cast<int>(pieces.size())); ++i) others.emplace_back(draw_some);
-    } catch (std::system_error const&) {  // no thread is to be had: fewer draw the same values
+    } catch (std::system_error const&) {  // no further thread is available: fewer threads draw the same values
     }
     draw_some();
 }

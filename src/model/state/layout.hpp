@@ -69,7 +69,7 @@ struct LayoutRequest {
 // buffers, then the counters "steps", "samples" and, for plateau schedules, "plateau/best", "/bad_epochs", "/reductions".
 StateLayout make_layout(LayoutRequest const& request);
 
-// The floats behind the last parameter that weight decay applies to.
+// The floats after the last parameter that weight decay applies to.
 std::size_t end_of_decay(StateLayout const& layout, OptimizerConfig const& optimizer);
 
 // Throws Error unless the block is 64-byte aligned and long enough.

@@ -21,10 +21,10 @@ struct NamedTensor {
     ByteView bytes;
 };
 
-// Written to a temporary name, synced, renamed. Metadata values that are no strings are written as JSON text. IoError.
+// Written to a temporary name, synced, renamed. Metadata values that are not strings are written as JSON text. IoError.
 void write_safetensors(std::string const& path, std::vector<NamedTensor> const& tensors, Json const& metadata);
 
-// A file that somebody else may have written: everything in its header is checked before it is used.
+// A file that may come from another user: everything in its header is checked before it is used.
 class SafetensorsFile {
 public:
     // Throws DataError naming the file, and the tensor: missing, truncated, no header, offsets outside, overlaps, sizes that

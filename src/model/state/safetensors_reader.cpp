@@ -61,7 +61,7 @@ bool convert(std::string_view dtype, std::vector<std::byte> const& bytes, std::s
     return false;
 }
 
-// One tensor of a header, checked. `data` is where the tensors begin in the file, `size` how many bytes they have.
+// One tensor of a header, checked. data: the place in the file where the tensors begin. size: their bytes.
 SafetensorsFile::Entry read_entry(Json const& json, std::uint64_t data, std::uint64_t size) {
     auto const bad = [](std::string_view why) { return DataError(std::string(why)); };
     auto const* dtype = json.find("dtype");

@@ -30,7 +30,7 @@ struct StateLayout {
     std::size_t bytes = 0;             // of the whole block, a multiple of 64
 
     StateTensor const& find(std::string_view name) const;  // throws Error
-    std::size_t end_of(Block block) const;                 // offset just behind the last tensor of that block
+    std::size_t end_of(Block block) const;                 // offset just after the last tensor of that block
     std::uint64_t hash() const;                            // of names, shapes and offsets
 };
 

@@ -23,7 +23,7 @@ std::int64_t padded_floats(std::int64_t elements, at::ScalarType type) {
                                      sizeof(float));
 }
 
-// [out, in, height, width]; with swapped: the last two as one dimension, and `in` behind them.
+// [out, in, height, width]; with swapped: the last two as one dimension, and `in` after them.
 struct Inner {
     std::uint32_t in, places;
     explicit Inner(at::IntArrayRef sizes)
@@ -50,7 +50,7 @@ TensorCopy copy_of_weight(at::Tensor const& weight, at::Tensor const& leaf) {
     return copy;
 }
 
-// place: of the gradient, in the order of the state. An undefined one is of a parameter that the pass has not used.
+// place: of the gradient, in the order of the state. Undefined: the pass has not used the parameter.
 TensorCopy copy_of_gradient(at::Tensor const& gradient, at::Tensor const& place) {
     if (!gradient.defined()) return into(place, nullptr, FloatType::float32);
     auto copy = into(place, gradient.const_data_ptr(), type_of_copy(gradient.scalar_type()));

@@ -24,14 +24,14 @@ public:
     // Floats of memory that the copies of these parameters need.
     static std::int64_t memory_floats(std::vector<ParameterSpec> const& parameters, LeafOptions const& options);
 
-    // bound: what the network would compute on. memory: so many floats, which nobody else writes while the network is bound.
+    // bound: the network's own tensors. memory: memory_floats() floats, for this object alone while the network is bound.
     Leaves(CopyDevice const& device, BoundTensors const& bound, at::Tensor const& memory, LeafOptions const& options);
 
     // To bind the network to instead.
     BoundTensors const& tensors() const { return tensors_; }
 
     void bring_weights() const;  // before a forward pass
-    void collect_gradients();    // behind the backward pass: all of the flat gradient but its padding
+    void collect_gradients();    // after the backward pass: all of the flat gradient but its padding
     void forget_gradients();     // before the forward pass: those of a pass that failed
 
 private:

@@ -44,7 +44,7 @@ LossGradient Loss::mean(at::Tensor const& outputs, at::Tensor const& targets) co
         return {at::mse_loss(outputs, targets, mean), at::mse_loss_backward(one_, outputs, targets, mean)};
     if (kind_ == LossKind::cross_entropy && label_smoothing_ == 0 && !class_weights_.defined())
         return plain_cross_entropy(outputs, targets);
-    // The rarer ones are left to autograd, on a leaf of their own.
+    // Autograd computes the rarer losses, on a leaf of their own.
     c10::InferenceMode const ordinary(false);
     at::AutoGradMode const recording(true);
     auto const leaf = outputs.detach().clone().requires_grad_();
@@ -64,8 +64,8 @@ LossGradient Loss::plain_cross_entropy(at::Tensor const& outputs, at::Tensor con
     return {loss, outputs.dim() == 2 ? to_outputs : to_outputs.view(outputs.sizes())};
 }
 
-// The formula of torch's cross_entropy_loss, to the bit. Torch itself picks the weights of the labels that are not ignored,
-// which makes the host wait for the device in every step; here no label is ignored.
+// The formula of torch's cross_entropy_loss, to the bit. Torch itself selects the weights of the labels that are not
+// ignored, so the host waits for the device in every step. Here no label is ignored.
 at::Tensor Loss::smoothed_and_weighted(at::Tensor const& outputs, at::Tensor const& labels) const {
     auto const log_p = at::log_softmax(outputs, 1);
     auto const nll = at::nll_loss(log_p, labels, class_weights_, at::Reduction::Mean, k_no_ignored_label);

@@ -46,7 +46,7 @@ void Step::use(Weights weights) {
     core_->bind(memory_, weights);
 }
 
-// The gradient is shared with models of other layouts, whose values may lie where this one has padding.
+// Models of other layouts share the gradient, and their values may lie where this layout has padding.
 void Step::begin_unit() {
     memory_->gradient.zero_();
     if (memory_->accumulated.defined()) memory_->accumulated.zero_();
@@ -74,7 +74,7 @@ void Step::report_gradients() {
         auto const& [first, last] = memory_->ranges[parameter];
         if (on_gradient_ != nullptr) (*on_gradient_)(first, last);
     };
-    memory_->leaves = nullptr;  // their gradients are in their place only when all are
+    memory_->leaves = nullptr;  // the gradients are in their place only when all of them are
     core_->bind_anew();
 }
 
@@ -91,15 +91,15 @@ void Step::forward_backward(Batch const& batch, std::uint64_t noise_key, Gradien
     on_gradient_ = nullptr;
     auto const rows = batch.x.size(0);
     auto const& accumulated = memory_->accumulated;
-    if (train_.accumulate > 1 && accumulated_rows_ == 0) accumulated.zero_();  // who updates may be another than this step
+    if (train_.accumulate > 1 && accumulated_rows_ == 0) accumulated.zero_();  // another step may have updated
     accumulated_rows_ += rows;
     if (train_.accumulate > 1) accumulated.add_(memory_->gradient, static_cast<double>(rows));
 }
 
-// The gradient is computed anew, noise comes from a key, and update and loss come behind all that needs memory: only batch
+// The gradient is computed anew, noise comes from a key, and update and loss come after all that needs memory: only batch
 // norm has left traces.
 std::function<void()> Step::way_back(std::int64_t rows) {
-    if (sum_) return {};  // the others of the group have their part of the sums by now
+    if (sum_) return {};  // the other members have this trainer's part of the sums by now
     bool const is_first = tried_rows_.insert(rows).second;
     if (memory_->buffers.numel() == 0) return [] {};
     if (!is_first) return {};

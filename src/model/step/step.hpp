@@ -28,17 +28,17 @@ struct StepMemory;
 // The frozen parameters, which are not in the state, in the network's order; undefined: not frozen.
 using FrozenParameters = std::vector<at::Tensor>;
 
-// What a step is, for the log and for graphs. structure: everything but the numbers that lie in memory of the device; trials
-// with the same text share captured graphs.
+// The identity of a step, for the log and for graphs. structure: everything but the numbers that lie in memory of the
+// device; trials with the same text share captured graphs.
 struct StepIdentity {
     std::string name;  // of the model
     std::string structure;
 };
 
-// Everything that a captured step has frozen besides addresses and the number of rows: kernels, their order, and their
-// arguments. Not the numbers that a step reads from memory of the device: learning rate, schedule, weight decay, momentum,
-// betas, epsilon, the bounds of clipping, the decay of averaged weights, seeds. weights: of frozen parameters, which lie
-// where the first trial with that text has put them.
+// All that a captured step has frozen besides addresses and the number of rows: kernels, their order, and their arguments.
+// Not the numbers that a step reads from memory of the device: learning rate, schedule, weight decay, momentum, betas,
+// epsilon, the bounds of clipping, the decay of averaged weights, seeds. weights: of frozen parameters, which lie where the
+// first trial with that text has put them.
 std::string step_structure(TrialConfig const& config, DataSchema const& data, std::string const& weights);
 
 struct UpdateAt {
@@ -69,7 +69,7 @@ public:
     // same in every call. Costs little where the state lies at the address of the call before.
     void bind(at::Tensor const& floats, StateLayout const& layout, FrozenParameters const& frozen);
 
-    // That bind() takes from the workspace for gradients of so many parameters.
+    // That bind() takes from the workspace for gradients of this many parameters.
     std::int64_t gradient_floats(std::int64_t parameters) const;
 
     // From now on forward passes use the averaged weights (EMA), or the trained ones. Nothing without EMA.
@@ -84,7 +84,7 @@ public:
     // if given and if no batches are accumulated: called for ranges of the flat gradient as soon as they are final.
     void forward_backward(Batch const& batch, std::uint64_t noise_key, GradientReady const& on_gradient = {});
 
-    // Called before a batch of so many rows. Returns the work that undoes the batch, in case it finds no memory half-way.
+    // Called before a batch of this many rows. Returns the work that undoes the batch, in case it finds no memory half-way.
     // Empty: the batch cannot be undone, or it has been trained before and fits.
     std::function<void()> way_back(std::int64_t rows);
 
@@ -96,7 +96,7 @@ public:
     void update(UpdateAt const& now);
 
     // On a GPU, where nothing is combined between gradient and update: whole steps as one graph. steps_at_once: the number
-    // of batches of so many rows that train_whole() may be given now; more than one only if the step gathers them.
+    // of batches of this many rows that train_whole() may be given now; more than one only if the step gathers them.
     bool trains_whole();
     std::size_t steps_at_once(DueSteps const& due);
     void train_whole(DueSteps const& due);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a step that become CUDA graphs. A graph has frozen addresses and kernel arguments. What differs from step to
-// step, and from trial to trial of one structure, lies in memory of the device: state and gradient in blocks of the
+// The parts of a step that become CUDA graphs. A graph has frozen addresses and kernel arguments. Values that differ from
+// step to step, or between trials of one structure, lie in memory of the device: state and gradient in blocks of the
 // workspace, numbers in its StepBlock, and the seed where torch's generator keeps it.
 //   gradient, update   two graphs, between which a strategy combines gradients
 //   step               both as one, where nothing is combined
@@ -128,8 +128,8 @@ private:
     at::Tensor x_, outputs_;
 };
 
-// What a graph names besides blocks of the workspace. Not the batch: its buffer may have grown, and other graphs read the
-// new one.
+// The memory that a graph names besides blocks of the workspace. Not the batch: its buffer may have grown, and other graphs
+// read the new one.
 std::shared_ptr<void const> Step::kept() const {
     return std::make_shared<std::pair<std::shared_ptr<StepCore>, std::shared_ptr<StepMemory>>>(core_, memory_);
 }
@@ -178,7 +178,7 @@ void Step::run_captured(GraphKey::Part part, DueSteps const& due) {
     if (workspace_.noise.draws() != draws) graphs.structures.draws_noise(at.structure);
 }
 
-// Several: if one by itself has been captured and checked, and no masks differ from step to step.
+// Several steps: if a single one has been captured and checked, and no masks differ from step to step.
 std::size_t Step::steps_at_once(DueSteps const& due) {
     auto const& graphs = *workspace_.gpu.graphs;
     auto const one = key(GraphKey::Part::gathering, due);

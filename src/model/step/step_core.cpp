@@ -17,8 +17,8 @@ namespace {
 
 std::int64_t in_floats(std::size_t bytes) { return static_cast<std::int64_t>(bytes / sizeof(float)); }
 
-// Without autograd's records of views: nothing is differentiated through the flat tensor, and a unit may take less time than
-// they do.
+// Without autograd's records of views: nothing is differentiated through the flat tensor, and the records may take longer
+// than a unit.
 at::Tensor view_of(at::Tensor const& flat, StateTensor const& tensor) {
     at::AutoDispatchBelowADInplaceOrView const unrecorded;
     auto const part = flat.narrow(0, in_floats(tensor.offset), in_floats(tensor.bytes));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step computes, on memory that it is given: the gradient of a batch, and the update. A captured graph keeps the core
-// and the memory that it was captured with, since other trials of the same structure go on replaying it when the trial that
+// The computation of a step, on given memory: the gradient of a batch, and the update. A captured graph keeps the core and
+// the memory that it was captured with, since other trials of the same structure go on replaying it when the trial that
 // captured it has gone.
 #pragma once
 #include <ATen/core/Tensor.h>
@@ -49,10 +49,10 @@ public:
     Network& network() { return *network_; }
     at::Tensor const& loss_sum() const { return loss_sum_; }  // over the rows; on a GPU that of the workspace
 
-    // Of the block of gradients, for so many parameters. On a GPU the copies of weights lie there, too.
+    // Of the block of gradients, for this many parameters. On a GPU the copies of weights lie there, too.
     std::int64_t gradient_floats(std::int64_t parameters) const;
 
-    // The workspace's blocks for so many parameters, as large as this step needs them.
+    // The workspace's blocks for this many parameters, as large as this step needs them.
     StepBlocks blocks(at::Tensor const& floats, std::int64_t parameters) const;
     std::shared_ptr<StepMemory> memory(StepBlocks const& blocks, StateLayout const& layout,
                                        FrozenParameters const& frozen) const;

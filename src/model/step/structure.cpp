@@ -9,7 +9,7 @@
 namespace hopscotch {
 namespace {
 
-// Each struct is taken apart whole: a new field does not compile until somebody has decided here whether it is structure.
+// Names every field of each struct: a new field does not compile until its author decides here whether it is structure.
 
 std::string of_model(ModelConfig const& model) {
     auto const& [name, file, init_from, init_mode, freeze, cache_frozen, arguments] = model;
@@ -17,7 +17,7 @@ std::string of_model(ModelConfig const& model) {
                        cache_frozen ? " cached" : "");
 }
 
-// Of the numbers only whether they are there: a momentum needs a slot, and a bound of clipping a kernel.
+// For numbers, only whether they are set: a momentum needs a slot, and a bound of clipping a kernel.
 std::string of_optimizer(OptimizerConfig const& optimizer) {
     auto const& [kind, lr, momentum, nesterov, weight_decay, decay_all, beta1, beta2, epsilon, alpha, centered, lr_decay] =
         optimizer;

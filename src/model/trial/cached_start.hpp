@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frozen start of a network (model.cache_frozen): it turns the rows of a shard into rows for the network behind it, once
+// The frozen start of a network (model.cache_frozen): it turns the rows of a shard into rows for the network after it, once
 // per trainer and shard.
 #pragma once
 #include <ATen/core/Tensor.h>
@@ -24,12 +24,12 @@ struct NamedTensor;
 struct TrainingNeed;
 struct TrialConfig;
 
-// The dataset as the network behind a frozen start sees it: rows of float32 that nothing normalises.
+// The dataset as the network after a frozen start sees it: rows of float32 that nothing normalises.
 Manifest manifest_of_features(Manifest const& manifest, FrozenStart const& start);
 
 class CachedStart {
 public:
-    // start and step: of the network behind it. Reads the weights of the start. All but config outlive it.
+    // start and step: of the network after it. Reads the weights of the start. All but config outlive it.
     CachedStart(TrialConfig const& config, Manifest const& manifest, FrozenStart& start, Step& step,
                 Workspace::Impl& workspace);
     ~CachedStart();

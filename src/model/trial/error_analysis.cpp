@@ -80,7 +80,7 @@ void ErrorAnalysis::targets(std::span<float const> outputs, std::span<float cons
     }
 }
 
-// The predicted class is that of Evaluation: of equal outputs the first.
+// The predicted class as in Evaluation: of equal outputs the first.
 void ErrorAnalysis::hear_row(std::span<float const> outputs, std::int64_t label) {
     auto const predicted = std::max_element(outputs.begin(), outputs.end()) - outputs.begin();
     ++labelled_[static_cast<std::size_t>(label)];
@@ -111,7 +111,7 @@ void ErrorAnalysis::hear_row(std::span<float const> outputs, std::span<float con
 }
 
 // The delete-a-group jackknife (Efron and Tibshirani 1993, chapter 11): it works for any metric, also for an AUC, which is
-// no mean over rows.
+// not a mean over rows.
 double ErrorAnalysis::standard_error() const {
     if (!is_metric(metric_) || rows_ < k_fewest_rows) return ValidationScores::none;
     auto const& metric = metric_traits(metric_);

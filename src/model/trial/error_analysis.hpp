@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a trained model errs on rows whose answers are known: which classes it confuses, what remains of targets
-// (residuals), and the standard error of the metric, which says how far other rows of the same kind would move it.
+// The errors of a trained model on rows with known answers: the classes that it confuses, the residuals of targets, and the
+// standard error of the metric (how far other rows of the same kind would move the metric).
 #pragma once
 #include <cstdint>
 #include <map>

@@ -55,7 +55,7 @@ void Evaluation::add_labels(std::span<float const> outputs, std::span<std::int64
         auto const label = static_cast<std::size_t>(labels[r]);
         std::size_t rank = 0;
         for (std::size_t i = 0; i < outputs_; ++i)
-            if (!(row[i] < row[label]) && (i < label || row[i] != row[label]) && i != label) ++rank;  // a NaN is no hit
+            if (!(row[i] < row[label]) && (i < label || row[i] != row[label]) && i != label) ++rank;  // a NaN is not a hit
         auto const predicted = static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin());
         loss_ += log_sum_exp(row) - static_cast<double>(row[label]);
         correct_ += rank == 0 ? 1 : 0;

@@ -14,7 +14,7 @@ namespace hopscotch {
 
 struct ValidationScores;
 
-// Rows of an evaluation batch for rows of so many features and outputs (of all tokens): bounded memory, at most 256.
+// Rows of an evaluation batch for rows of this many features and outputs (of all tokens): bounded memory, at most 256.
 std::int64_t evaluation_batch(std::int64_t row_size, std::int64_t row_outputs);
 
 // Gets each row of an evaluation instead of the sums: outputs and answers as Evaluation gets them.
@@ -60,7 +60,7 @@ public:
     void add_own(std::span<double const> sums);
     std::vector<double> const& own() const { return own_; }
 
-    void forget_ranks() { scored_.clear(); }  // what only the AUC needs: a number for each row and label
+    void forget_ranks() { scored_.clear(); }  // only the AUC needs them: a number for each row and label
 
     // The rows of `other`, which follow those of this one.
     void merge(Evaluation const& other);

@@ -21,7 +21,7 @@ public:
     // Adds these batches to `into`. The loss is the training loss without smoothing and class weights.
     virtual void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) = 0;
     // Of sums that this evaluator, or one of the same configuration, has made. Throws Error if a metric of the user's own is
-    // no number.
+    // not finite.
     virtual ValidationScores scores(Evaluation const& sums) const;
     // Adds the sums of the user's own metrics over these rows, whose outputs are known: [rows, outputs], as predict() gives
     // them. Labels or targets, whichever the task has.

@@ -18,8 +18,8 @@ at::Tensor numbers_of_classes(at::Tensor const& outputs) {
     return at::arange(outputs.size(-1), outputs.options().dtype(at::kLong));
 }
 
-// How many outputs are better than the label's. As Evaluation ranks: equal outputs by their index; whatever is not smaller
-// is better, also a NaN. index: the labels, with a last dimension of 1, which the result has not.
+// The number of outputs that are better than the label's. Ranks as Evaluation does: equal outputs by their index; an output
+// that is not smaller is better, even a NaN. index: the labels, with a last dimension of 1, which the result has not.
 at::Tensor ranks(at::Tensor const& outputs, at::Tensor const& index) {
     auto const chosen = outputs.gather(-1, index);
     auto const classes = numbers_of_classes(outputs);

@@ -13,8 +13,8 @@ class Evaluation;
 
 class OutputScores {
 public:
-    // outputs: [rows, classes] float32; labels: [rows]. What Evaluation::add_labels adds for more than two classes. A row
-    // with a NaN counts as a wrong prediction of some class. Launches only; what throws leaves the sums as they were.
+    // outputs: [rows, classes] float32; labels: [rows]. Adds the same as Evaluation::add_labels for more than two classes. A
+    // row with a NaN counts as a wrong prediction of some class. Launches only; an exception leaves the sums as they were.
     void add_labels(at::Tensor const& outputs, at::Tensor const& labels);
 
     // outputs: [rows, tokens, vocabulary] float32; tokens: [rows, tokens], the next ones. A row's scores are the means over

@@ -21,7 +21,7 @@ public:
     at::Tensor get(std::string const& name, std::vector<std::int64_t> const& shape, Element element,
                    Missing missing = Missing::is_an_error) const;
 
-    // The path and what tells two files apart that have had this path one after the other.
+    // The path, and the facts that tell a file from an earlier file of the same path.
     static std::string identity_of(std::string const& path);
 
 private:

@@ -108,7 +108,7 @@ void TorchEvaluator::evaluate(ShardSource& shard, BatchRange const& batches, Eva
         }
         if (workspace_.in_place()) return add(out.contiguous(), batch.y, into);
         if (bytes > k_waiting_outputs) add_waiting();
-        // The next batch lies there, too. Kept last: without memory for a copy, all of this is done once more.
+        // The next batch lies there, too. Kept last: if a copy finds no memory, all of this is done once more.
         auto const copies = std::pair(out.clone(), batch.y.clone());
         outputs.push_back(copies.first);
         answers.push_back(copies.second);
@@ -119,7 +119,7 @@ void TorchEvaluator::evaluate(ShardSource& shard, BatchRange const& batches, Eva
     scores.move_into(into);
 }
 
-// Targets, or predictions of them, in the units of the source: what a metric of the user's own is about.
+// Targets, or predictions of them, in the units of the source: a metric of the user's own takes these.
 at::Tensor TorchEvaluator::in_units(at::Tensor const& targets) const {
     auto const& data = state_->data();
     if (data.target_mean.empty()) return targets;
@@ -129,7 +129,7 @@ at::Tensor TorchEvaluator::in_units(at::Tensor const& targets) const {
     return targets.mul(row(data.target_stddev)).add_(row(data.target_mean));
 }
 
-// Before anything is added: what throws must leave the sums as they were.
+// Before anything is added: an exception must leave the sums as they were.
 std::vector<double> TorchEvaluator::own_sums(at::Tensor const& outputs, at::Tensor const& answers) const {
     std::vector<double> out;
     for (auto const& metric : step_.network().metrics()) {
@@ -148,7 +148,7 @@ ValidationScores TorchEvaluator::scores(Evaluation const& sums) const {
     for (auto const& metric : step_.network().metrics()) {
         auto const value = metric.value(own.subspan(at, metric.sums), out.rows);
         at += metric.sums;
-        bool const diverged = !std::isfinite(out.loss);  // which says more than the metric
+        bool const diverged = !std::isfinite(out.loss);  // it tells more than the metric
         if (!diverged && !std::isfinite(value))
             throw Error(fmt::format("{} is {} (a metric must be a finite number); mend its value()", metric.name, value));
         out.own.push_back({metric.name, value});

@@ -55,7 +55,7 @@ void TorchTrainingPass::begin_feed() {
     pass_.feed = feed_.begin(rows, pass_.order, std::span(pass_.cut).subspan(pass_.next), pass_.address);
 }
 
-// Features are computed here, because begin_pass() has nobody to tell how far it is.
+// Computes features here, since begin_pass() cannot report its progress.
 void TorchTrainingPass::begin_feed_late(std::function<void()> const& on_batch) {
     if (!state_->has_cached_start() || pass_.features || pass_.next == pass_.cut.size()) return;
     pass_.features = state_->features(*pass_.shard, {0, pass_.shard->rows()}, on_batch);
@@ -82,7 +82,7 @@ std::int64_t TorchTrainingPass::next_gradient(GradientReady const& ready, std::f
     begin_feed_late(on_batch);
     auto const batches = static_cast<std::size_t>(state_->config().train.accumulate);
     auto const last = std::min(pass_.cut.size(), pass_.next + batches);
-    // The host's copy of a GPU's gradient is final when all of it is.
+    // A GPU's gradient on the host becomes final all at once.
     auto const& as_they_come = workspace_.device.is_cpu() || stays_on_device_ ? ready : GradientReady{};
     std::int64_t rows = 0;
     for (; pass_.next < last; ++pass_.next) {
@@ -97,7 +97,7 @@ std::int64_t TorchTrainingPass::next_gradient(GradientReady const& ready, std::f
 }
 
 void TorchTrainingPass::train(Batch const& batch, std::uint64_t noise_key, GradientReady const& ready) {
-    auto const undoes = ready ? Undo::impossible : Undo::possible;  // what has been handed over is summed by now
+    auto const undoes = ready ? Undo::impossible : Undo::possible;  // parts handed over have been summed by now
     try_batch(batch.x.size(0), [&] { step_.forward_backward(batch, noise_key, ready); }, undoes);
 }
 
@@ -109,7 +109,7 @@ void TorchTrainingPass::try_batch(std::int64_t rows, std::function<void()> const
     workspace_.gpu.admission->run({{state_->memory_kind(), rows}, state_->held(), work, way_back});
 }
 
-// The updates by the next `steps` batches of so many rows.
+// The updates by the next `steps` batches of this many rows.
 void TorchTrainingPass::set_updates(std::size_t steps, std::int64_t rows) {
     updates_.clear();
     for (std::size_t i = 0; i < steps; ++i) {
@@ -118,7 +118,7 @@ void TorchTrainingPass::set_updates(std::size_t steps, std::int64_t rows) {
     }
 }
 
-// As many as a launch has, if the plan of so many batches of this size is on the device; else one.
+// As many as a launch has, if the plan of this many batches of this size is on the device; else one.
 std::size_t TorchTrainingPass::steps_to_launch(DueSteps const& due, std::size_t planned) {
     if (due.is_there) return 1;
     auto const rest = std::span(pass_.cut).subspan(pass_.next).first(planned);
@@ -132,7 +132,7 @@ std::int64_t TorchTrainingPass::next_updates(std::function<void()> const& on_bat
     workspace_.use_stream();
     if (!step_.trains_whole()) return TrainingPass::next_updates(on_batch);
     if (pass_.next == pass_.cut.size()) return 0;
-    host_gradient_ = at::Tensor();  // nobody combines gradients
+    host_gradient_ = at::Tensor();  // gradients are not combined
     if (!workspace_.device.is_cpu()) state_->require_claimed();
     begin_feed_late(on_batch);
     auto const [batch, planned, first] = feed_.due(pass_.feed);
@@ -155,9 +155,9 @@ std::int64_t TorchTrainingPass::next_updates(std::function<void()> const& on_bat
 UnitSums TorchTrainingPass::end_pass(StateBack back) {
     workspace_.use_stream();
     feed_.end(pass_.feed);
-    auto const loss = step_.loss_sum();  // first: it waits for the steps, which are no part of fetching
+    auto const loss = step_.loss_sum();  // first: it waits for the steps, and that wait is not part of fetching
     if (back == StateBack::now) state_->fetch();
-    auto const rows = std::exchange(pass_, {}).rows;  // the order of a large shard's rows is many megabytes
+    auto const rows = std::exchange(pass_, {}).rows;  // the list of a large shard's rows takes many megabytes
     return {rows, loss};
 }
 
@@ -168,7 +168,7 @@ std::span<float> TorchTrainingPass::gradient() {
     auto const n = step_.gradient().numel();
     if (!workspace_.device.is_cpu() && (!host_gradient_.defined() || host_gradient_.numel() != n)) {
         host_gradient_ = at::empty({n}, at::TensorOptions(at::kCPU).dtype(at::kFloat).pinned_memory(true));
-        host_gradient_.copy_(step_.gradient());  // there may be one: parameter servers ask after next_gradient
+        host_gradient_.copy_(step_.gradient());  // it may exist: parameter servers ask after next_gradient
     }
     auto const& values = workspace_.device.is_cpu() ? step_.gradient() : host_gradient_;
     return {values.data_ptr<float>(), static_cast<std::size_t>(n)};

@@ -68,7 +68,7 @@ Workspace::Impl& entered(Workspace& workspace) {
     return workspace.impl();
 }
 
-// All that decides what a row takes on its way through the model.
+// All settings that decide how much memory a row takes on its way through the model.
 std::string kind_of(TrialConfig const& config) {
     auto const& model = config.model;
     std::string out = model.name + " " + model.file + " " + model.arguments.dump();
@@ -179,7 +179,7 @@ void TorchTrialState::claim() {
     bool const is_bound = workspace_.in_place() && device_.defined() && device_.is_same(host_);
     workspace_.bound = this;
     if (is_bound) return;
-    device_ = workspace_.in_place() ? host_ : workspace_.state(host_.numel());  // which a larger model may have moved
+    device_ = workspace_.in_place() ? host_ : workspace_.state(host_.numel());  // a larger model may have moved it
     step_.bind(device_, layout_, frozen_);
     store();
 }

@@ -47,8 +47,8 @@ public:
     DataSchema const& data() const { return data_; }  // as the network sees it
     Workspace::Impl& workspace() const { return workspace_; }
     Feed& feed() { return feed_; }
-    // Where model.cache_frozen is set, the network reads what the frozen layers make of these rows of the shard, which they
-    // compute now unless they have (CachedStart::features). Null: it reads the shard itself.
+    // With model.cache_frozen, the network reads the outputs of the frozen layers for these rows of the shard; missing ones
+    // are computed now (CachedStart::features). Null: the network reads the shard itself.
     bool has_cached_start() const { return cached_start_ != nullptr; }
     std::unique_ptr<ShardSource> features(ShardSource& shard, BatchRange const& rows, std::function<void()> const& on_batch);
     Step& step() { return step_; }

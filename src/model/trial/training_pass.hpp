@@ -56,8 +56,8 @@ public:
     virtual UnitSums end_pass(StateBack back) = 0;
     UnitSums end_pass() { return end_pass(StateBack::now); }
 
-    // next_gradient and update in one, for a trial that trains alone. Returns the rows; 0: the pass is over. A GPU may train
-    // several updates at once; on_batch is called for each batch, after the last one has been launched.
+    // next_gradient and update together, for a trial that trains alone. Returns the rows; 0: the pass is over. A GPU may
+    // train several updates at once; on_batch is called for each batch, after the last one has been launched.
     virtual std::int64_t next_updates(std::function<void()> const& on_batch);
 
     // The gradient of the bound state, laid out like its parameters, padding (zeros) included: end_of(parameter) bytes.

@@ -26,8 +26,8 @@ struct TrialModel {
     std::unique_ptr<Evaluator> evaluation;
 };
 
-// Throws ConfigError if check_model would complain. The workspace outlives the model. The manifest says how features are
-// normalised and what labels mean; its files are not touched.
+// Throws ConfigError if check_model would complain. The workspace outlives the model. The manifest gives the normalisation
+// of features and the meaning of labels; its files are not touched.
 TrialModel make_trial_model(TrialConfig const& config, Manifest const& manifest, Workspace& workspace);
 
 }  // namespace hopscotch

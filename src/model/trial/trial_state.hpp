@@ -27,8 +27,8 @@ public:
     // Points every view into this block, which must be 64-byte aligned, layout().bytes long, and outlive the next bind.
     virtual void bind(MutableBytes state) = 0;
 
-    // The same, but a GPU that has this very state already copies nothing. stamp: what this function returned when the state
-    // was bound last, if it has only been read since; 0: it was never bound, or it has come from elsewhere.
+    // The same, but a GPU that already has this state copies nothing. stamp: the return value of the last bind of this
+    // state, if the state has only been read since; 0: it was never bound, or it has come from elsewhere.
     virtual std::uint64_t bind_again(MutableBytes state, std::uint64_t /*stamp*/) {
         bind(state);
         return 0;
@@ -41,7 +41,7 @@ public:
     virtual void store() {}
 
     // On a GPU with memory to spare, both copies go on beside other work. Calls of one thread, but for await_fetch.
-    // begin_store: the block will be bound soon: its way to the GPU begins. False: bind() copies it. Until bind() or
+    // begin_store: the block will be bound soon; its copy to the GPU begins. False: bind() copies it. Until bind() or
     // forget_store(), which waits for the copy, the block stays as it is. begin_fetch: the state of the pass that has ended
     // goes back into the bound block; complete when await_fetch() has returned. False: fetch() does it.
     virtual bool begin_store(MutableBytes) { return false; }

@@ -12,7 +12,7 @@
 namespace hopscotch {
 namespace {
 
-// What to tell someone who imported images as flat rows: rows of 64 may well be 1x8x8.
+// Advice for users who imported images as flat rows: rows of 64 may well be 1x8x8.
 std::string image_hint(std::vector<std::int64_t> const& shape) {
     auto const side = std::llround(std::sqrt(static_cast<double>(elements(shape))));
     return side * side == elements(shape) ? fmt::format("1x{}x{}", side, side) : "CxHxW";

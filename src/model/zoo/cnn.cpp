@@ -27,7 +27,7 @@ public:
             if (arguments.batch_norm) norm = BatchNorm(scope / "bn", channels);
             MaxPool const pool;
             pool.apply(shape);
-            // Pooled first, batch norm and relu have a quarter of the work.
+            // Pooling comes first: so batch norm and relu have a quarter of the work.
             add_stage(shape.sizes(), [conv, norm, pool](auto const& x, Pass const& pass) {
                 auto h = pool(conv(x));
                 return norm.weight != nullptr ? norm(h, pass, {.clip = Clip::relu}) : h.relu_();

@@ -60,9 +60,9 @@ public:
 private:
     using Weights = std::vector<at::Tensor const*>;  // weight_ih, weight_hh, bias_ih, bias_hh; then those of the reverse
 
-    // The outputs of every step, and the last state. Under autocast all of it is cast by hand. CUDA's autocast turns an LSTM
-    // into fp16, whatever it is told. A CPU's casts after LibTorch has chosen oneDNN's LSTM for fp32, also where oneDNN has
-    // no LSTM for bf16: without AVX-512.
+    // The outputs of every step, and the last state. Under autocast all of it is cast by hand. CUDA's autocast always turns
+    // an LSTM into fp16. A CPU's autocast casts after LibTorch has chosen oneDNN's LSTM for fp32, even if oneDNN has no LSTM
+    // for bf16 (without AVX-512).
     std::pair<at::Tensor, at::Tensor> through(at::Tensor h, at::Tensor start, std::vector<at::Tensor> weights,
                                               Pass const& pass) const {
         std::optional<c10::impl::ExcludeDispatchKeyGuard> no_autocast;

@@ -18,7 +18,7 @@ enum class Shortcut { projection, subsample };  // where sides or channels chang
 
 struct Plan {
     std::vector<int> blocks;     // of each stage; from stage to stage the width doubles and the sides halve
-    std::int64_t expansion = 1;  // 1: two 3x3 convolutions a block; 4: a bottleneck that ends with so many times its width
+    std::int64_t expansion = 1;  // 1: two 3x3 convolutions a block; 4: a bottleneck that ends with this many times its width
     Shortcut shortcut = Shortcut::projection;
     Stem stem = Stem::imagenet;
     std::int64_t width = 64;  // of the first stage

@@ -31,7 +31,7 @@ struct Row {
     MakeNetwork make;  // null: synthetic
 };
 
-// What several rows say.
+// The texts that several rows share.
 constexpr char const* k_images = "images CxHxW";
 constexpr char const* k_cifar_resnet = "width  16  channels of the first stage, in [1, 4096]";
 constexpr char const* k_resnet =

@@ -30,8 +30,8 @@ void describe_models(Problems& problems);
 double flops_per_row(TrialConfig const& config, DataSchema const& data);
 double flops_per_row(ModelConfig const& model, DataSchema const& data);
 
-// The frozen layers at the start of a network, which model.cache_frozen is about; none: its first layer trains, or rows
-// change from epoch to epoch.
+// The frozen layers at the start of a network, for model.cache_frozen; none: its first layer trains, or rows change from
+// epoch to epoch.
 struct FrozenPart {
     double share = 0;          // of the network's multiply-adds
     std::int64_t outputs = 0;  // floats for each row, which the rest of the network reads

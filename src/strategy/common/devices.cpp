@@ -14,7 +14,7 @@ using Trainers = std::map<Rank, HostDevice>;
 
 double gigabytes(std::uint64_t bytes) { return static_cast<double>(bytes) * 1e-9; }
 
-// A GPU's uuid is its own wherever it is; index and name are not: each rank may see another part of its host's.
+// A GPU's uuid is unique; index and name are not: each rank may see different GPUs of its host.
 std::map<std::string, std::vector<int>> ranks_by_gpu(Trainers const& trainers) {
     std::map<std::string, std::vector<int>> out;
     for (auto const& [rank, trainer] : trainers)

@@ -8,7 +8,7 @@ class Buffer;
 struct LapRecord;
 struct SavedState;
 
-// Receives, on rank 0, what the trainers report.
+// Receives the trainers' reports, on rank 0.
 class LapSink {
 public:
     virtual ~LapSink() = default;

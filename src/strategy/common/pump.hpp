@@ -28,7 +28,7 @@ std::optional<Setback> setback_in(Incoming const& message);
 
 class Pump {
 public:
-    // The dispatcher hears what its own workers say.
+    // The dispatcher hears its own workers' messages.
     Pump(Courier& courier, std::vector<std::string> hosts, double stall_s, std::unique_ptr<Dispatcher> dispatcher);
     ~Pump();
 
@@ -41,7 +41,7 @@ public:
     int busy_trainers() const;
     double flops_done() const;  // of units, by all trainers
 
-    // How a wait for all living trainers ended. all: each has answered. A setback ends the wait.
+    // The end of a wait for all living trainers. all: each has answered. A setback ends the wait.
     struct Answers {
         bool all = false;
         std::optional<Setback> setback;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stops the trainers' work but not the job: rank 0 puts the job together anew, and goes on from the run directory.
+// An event that stops the trainers' work but not the job: rank 0 restarts the trainers and goes on from the run directory.
 #pragma once
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds trainers without progress. A trainer that computes must finish a batch within stall_s. A trainer that waits for
-// others may wait as long as somebody works, and stall_s beyond: those who meet change over from work to the exchange at
+// others may wait as long as some trainer works, and stall_s beyond: trainers that meet change from work to the exchange at
 // different moments. Pure.
 #pragma once
 #include <cstdint>
@@ -32,7 +32,7 @@ private:
         std::uint64_t batches = 0;
         double since_s = 0;
     };
-    double stall_s_, worked_s_;  // worked: when somebody was last seen at work
+    double stall_s_, worked_s_;  // worked: when a trainer was last seen at work
     std::vector<Progress> progress_;
 };
 

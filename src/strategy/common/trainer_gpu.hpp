@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU of a trainer, which the trainers of a group tell each other, its NCCL calls, and its meter.
+// The GPU of a trainer (the trainers of a group exchange it), its NCCL calls, and its meter.
 #pragma once
 #include <functional>
 #include <memory>

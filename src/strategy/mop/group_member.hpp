@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A member of a group of mop that is not its first (together/unit_group.hpp): trains its part of a unit when the first
-// member calls, and does nothing else. The states that it gets are copies.
+// A member of a group of mop that is not its first (together/unit_group.hpp): it only trains its part of a unit when the
+// first member calls. The states that it gets are copies.
 #pragma once
 #include <deque>
 

@@ -106,7 +106,7 @@ void MopWorker::drop(TrialId trial) {
     ready_.erase(trial);
 }
 
-// Except states that arrived damaged: their trials go back to the files before.
+// Skips states that arrived damaged: their trials go back to earlier files.
 void MopWorker::save_queued() {
     for (auto& ready : ready_.laps()) {
         beside_.put_back(ready);
@@ -122,7 +122,7 @@ bool MopWorker::validating(ReadyLap const& ready) const { return ready.journey.s
 
 void MopWorker::work() {
     land();
-    if (leaves_first_ && ready_.goes_before_all(*leaves_first_)) settle();  // as it would have been without a helper
+    if (leaves_first_ && ready_.goes_before_all(*leaves_first_)) settle();  // as without a helper
     if (!ready_.any(monotonic_s())) return settle();
     auto ready = ready_.take_first(monotonic_s());
     balance();
@@ -189,7 +189,7 @@ bool MopWorker::prepare(ReadyLap& ready) {
     }
 }
 
-// The queue in the order in which it will run; after it the trials that rest here and wait for rank 0.
+// The queue in its order, then the trials that rest here and wait for rank 0.
 void MopWorker::balance() {
     if (!keeper().store().crowded()) return;
     std::vector<WaitingState const*> order;
@@ -207,7 +207,7 @@ void MopWorker::hold(ReadyLap ready) {
     ready_.push(std::move(ready));
 }
 
-// The state waits here until rank 0 says which shard comes next.
+// The state waits here until rank 0 chooses the next shard.
 void MopWorker::ask(ReadyLap ready) {
     ready.ready_s = ReadyLap::k_asks;
     hold(std::move(ready));

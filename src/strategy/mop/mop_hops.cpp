@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// States that come to a trainer of mop and leave it.
+// The states that arrive at a trainer of mop and leave it.
 #include <fmt/format.h>
 
 #include <utility>
@@ -30,7 +30,7 @@ void MopWorker::accept_state(Incoming message) {
     arrive(journey, message.arrived_s);
     auto const trial = journey.lap.trial;
     auto const hash = journey.pushed.hash;
-    if (left_why(trial) != nullptr) {  // the lap has been left: it ends now, with what the trial has learned
+    if (left_why(trial) != nullptr) {  // the lap has been left: it ends now, with the state as it is
         ReadyLap left{std::move(journey), {}, 0, hash, message.from};
         beside_.take(left, std::move(message.state));
         return leave_lap(left);
@@ -69,7 +69,7 @@ void MopWorker::continue_from_file(ReadyLap ready) {
 void MopWorker::accept_visit(Visit const& visit) {
     if (paused()) return;  // the lap rests in a file until the job goes on
     auto found = ready_.take([&](ReadyLap const& one) { return one.journey.lap.id() == visit.lap && one.asks(); });
-    if (!found) return;  // it has ended here
+    if (!found) return;  // the lap has ended here
     fault_point("hop.visit");
     auto ready = *std::move(found);
     ready.journey.shard = visit.shard;
@@ -103,7 +103,7 @@ void MopWorker::go_to(TrainerId next, Journey& journey, Buffer state, StateLayou
     ++journey.record.hops.count;
     journey.record.hops.bytes += static_cast<std::int64_t>(state.bytes().size());
     journey.pushed.unix_s = unix_s();
-    // A lap that begins with a hop has no unit, whose hash would do.
+    // A lap that begins with a hop has no unit with a hash.
     journey.pushed.hash = journey.record.units.empty() ? state_hash(state.bytes(), layout) : journey.record.state.hash;
     hopscotch::depart(journey, monotonic_s());
     if (fault_at("hop.send") == Fault::flip) state.bytes().front() ^= std::byte{1};

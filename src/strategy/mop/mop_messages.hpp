@@ -21,7 +21,7 @@ void fields(A& a, WaitingLap& m) {
 }
 
 // MessageKind::turn, trainer -> rank 0. waits: a lap begins, or continues from a file. ended: its unit. over: the lap has
-// ended, in whatever way.
+// ended in any way.
 struct Turn {
     enum class What : std::uint8_t { waits, ended, over } what = What::waits;
     WaitingLap lap;  // ended, over: the id only

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The laps that wait at one trainer, and the rule that says which goes first.
+// The laps that wait at one trainer, and the rule for the next one.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -94,7 +94,7 @@ void UnitsBeside::put_back(ReadyLap& ready) {
     if (ready.hand) ready.waiting = store_.hold(release(ready));
 }
 
-// A crowded store may have the state on the disk. A model that is made now could cost the model that trains its place.
+// A crowded store may have the state on the disk. A new model could take the place of the model that trains.
 void UnitsBeside::announce(ReadyLap& next) {
     if (!helper_ || store_.crowded() || (!next.hand && !next.waiting)) return;
     if (!next.hand && !resources_.runner.known_state(next.journey.lap)) return;

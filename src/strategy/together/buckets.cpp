@@ -12,7 +12,7 @@ namespace hopscotch {
 namespace {
 
 constexpr std::size_t k_line = 16;  // floats; buckets begin at cache lines
-// Exchanges in flight are told apart by 800 tags, and MPI counts bytes in an int.
+// 800 tags distinguish exchanges in flight, and MPI counts bytes in an int.
 constexpr std::size_t k_most_buckets = 300;
 constexpr std::size_t k_most_bytes = std::size_t{1} << 29;
 

@@ -20,7 +20,7 @@ class WeightedSum;
 struct StateLayout;
 
 // The flat parameters from the last to the first: first_bytes once, then bucket_bytes each. Parameters without weight decay
-// lie behind all others. They have buckets of their own, the last ones, since the first layer's are among them.
+// lie after all others. They have buckets of their own, the last ones, since the first layer's are among them.
 struct BucketSizes {
     std::size_t first_bytes = 0, bucket_bytes = 0;
 };

@@ -60,7 +60,7 @@ CollectivesChoice choose_collectives(StrategyConfig const& strategy, RunConfig c
     if (why.empty()) why = against(group);
     if (why.empty() && (demanded || group.size() > 1)) return {Collectives::nccl, ""};
     if (demanded) refuse(why);
-    // One trainer has nothing to add up, and without GPUs nobody asks.
+    // One trainer has nothing to add up, and a job without GPUs needs no reason.
     bool const any_gpu = std::ranges::any_of(group, [](auto const& entry) { return entry.second.device.is_gpu(); });
     return {Collectives::mpi, any_gpu && group.size() > 1 ? why : ""};
 }

@@ -23,7 +23,8 @@ bool has_collectives(StrategyConfig const& strategy);
 // reason if strategy.collectives demands nccl and another setting rules it out.
 bool collectives_depend_on_devices(StrategyConfig const& strategy, RunConfig const& run);
 
-// For the trainers that train together. Throws ConfigError with the reason if strategy.collectives demands nccl in vain.
+// For the trainers that train together. Throws ConfigError with the reason if strategy.collectives demands nccl and these
+// trainers cannot use it.
 CollectivesChoice choose_collectives(StrategyConfig const& strategy, RunConfig const& run,
                                      std::map<Rank, HostDevice> const& group);
 

@@ -20,8 +20,8 @@ void fields(A& a, MemberPlace& m) {
     a(m.units, m.batches, m.rows, m.loss_sum, m.own, m.failed);
 }
 
-// From the first member, when all look at the clock together: whether to save the lap so far, whether to leave it then, and
-// the number of steps until the next look.
+// From the first member, when all look at the clock together: whether to save the lap so far, whether to leave the lap
+// afterwards, and the number of steps until the next look.
 struct Look {
     bool save = false, leave = false;
     std::int64_t steps = 1;
@@ -39,7 +39,7 @@ struct UnitCall {
     ShardId shard = {};  // of a unit: the first member's
     std::uint64_t state_bytes = 0;
     std::int64_t steps = 0, steps_to_look = 1;
-    Bytes places = {};  // of all members, if the unit goes on from a file, behind so many steps
+    Bytes places = {};  // of all members, if the unit goes on from a file, after this many steps
 };
 template <class A>
 void fields(A& a, UnitCall& m) {

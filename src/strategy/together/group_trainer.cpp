@@ -141,7 +141,7 @@ void GroupTrainer::open_lap(LapBegin& begun, std::optional<SharedLap>& mine) {
     mine->go_on(decode<std::vector<MemberPlace>>(journey.parts).at(static_cast<std::size_t>(group_.self())), own_of(same_));
 }
 
-// Nobody starts what somebody cannot take part in.
+// No member starts a unit in which another member cannot take part.
 Outcome GroupTrainer::all_ready(Lap const& lap, Journey& journey, std::string const& complaint) {
     Start const mine{complaint, saves_->steps_to_look(lap.trial)};
     auto const all = group_.share(encode(mine), fmt::format("the start of {}", place_of(lap, 0)));

@@ -35,7 +35,7 @@ protected:
     // member.
     virtual void train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) = 0;
     // Every member calls this at the same numbers of steps, when all members hold the same parameters. About once a second
-    // the first member says whether the lap so far is saved, into one file. Throws Paused if the job pauses.
+    // the first member decides whether the lap so far is saved, into one file. Throws Paused if the job pauses.
     void look_at_clock(SharedLap& mine, Journey& journey, std::int64_t steps);
     // Collective, in the first lap. Adds up values on the members' GPUs; null: sums go through host memory.
     WeightedSum* device_sum();

@@ -23,7 +23,7 @@ namespace {
 
 Evaluation no_rows(TrialRunner const& runner) { return Evaluation(runner.manifest().task, runner.manifest().outputs); }
 
-// The sums of this member, and why it has none; empty: it has them.
+// The sums of this member, or the reason why it has none; empty: it has them.
 std::pair<Evaluation, std::string> own_part(Group const& group, WorkerResources const& resources, Lap const& lap,
                                             MutableBytes state) {
     auto& runner = resources.runner;

@@ -36,7 +36,7 @@ void SharedLap::guarded(Work work) {
     try {
         work();
     } catch (CommError const&) {
-        throw;  // a lost rank is no bad trial
+        throw;  // a lost rank does not make a bad trial
     } catch (std::exception const& error) {
         runner_.look_at_device(fmt::format("trial {}, epoch {}: {}", part_.lap.trial.value, part_.lap.epoch, error.what()));
         outcome_ = Outcome::failed;
@@ -103,7 +103,7 @@ void SharedLap::go_on(MemberPlace const& place, Own own) {
         std::copy_n(place.own.begin() + static_cast<std::ptrdiff_t>(at), bytes.size(), bytes.begin());
         at += bytes.size();
     });
-    model_.state->bind(part_.state);  // with what has been written
+    model_.state->bind(part_.state);  // with everything that has been written
     require(place.units.size() <= part_.shards.size(), "a checkpoint with the units of another trainer");
     units_ = place.units;
     next_shard_ = units_.size();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints in the middle of what a group trains together: one file with the state of the first member, the place of each
-// member, and each one's own part of the state: buffers (batch statistics of its rows), slots of optimizers that are not
-// averaged. About once a second all members look at the first one's clock together.
+// Checkpoints in the middle of a lap or unit that a group trains together: one file with the state of the first member, the
+// place of each member, and each one's own part of the state: buffers (batch statistics of its rows), slots of optimizers
+// that are not averaged. About once a second all members look at the first one's clock together.
 #pragma once
 #include <cstdint>
 
@@ -25,8 +25,8 @@ public:
     std::int64_t steps_to_look(TrialId trial);
     void begin(std::int64_t steps, std::int64_t steps_to_look);
 
-    // Every member calls this at the same numbers of steps, when all members hold the same parameters. The first member says
-    // whether the lap so far is saved. Throws Paused if the job pauses.
+    // Every member calls this at the same numbers of steps, when all members hold the same parameters. The first member
+    // decides whether the lap so far is saved. Throws Paused if the job pauses.
     void look(SharedLap& mine, Journey& journey, std::int64_t steps);
 
 private:

@@ -175,7 +175,7 @@ std::string UnitGroup::open(UnitCall const& call, std::optional<SharedLap>& mine
     return "";
 }
 
-// Nobody starts what somebody cannot take part in.
+// No member starts a unit in which another member cannot take part.
 std::string UnitGroup::first_complaint(UnitCall const& call, std::string const& mine) {
     for (auto const& each : group_->share(encode(mine), "the start of " + text_of(call)))
         if (auto complaint = decode<std::string>(each); !complaint.empty()) return complaint;

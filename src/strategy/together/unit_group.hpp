@@ -43,7 +43,7 @@ public:
     // The first member: trains the rest of the unit at journey.step, as TrialRunner::run_unit. Throws JobEnded, CommError,
     // and Paused after the unit's place was saved.
     void lead(Journey& journey, Buffer& state);
-    // Validates after the last unit: LapRecord::valid, or why not. Throws JobEnded, CommError.
+    // Validates after the last unit: LapRecord::valid, or the reason why not. Throws JobEnded, CommError.
     void lead_validation(Journey& journey, Buffer& state);
     // Another member, once for each call of the first.
     void follow(UnitCall const& call);

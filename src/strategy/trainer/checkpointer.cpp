@@ -59,7 +59,7 @@ void Checkpointer::enqueue(Item item) {
     changed_.notify_all();
 }
 
-// The older one will never be written.
+// Takes an older item out: it will never be written.
 void Checkpointer::take_over(Item& newer, Item const& older) {
     queued_bytes_ -= older.state.bytes().size();
     bool const begins_there = older.since_s && (!newer.since_s || *older.since_s < *newer.since_s);
@@ -113,12 +113,12 @@ void Checkpointer::run() {
         if (written)
             queued_bytes_ -= bytes;
         else
-            put_back(std::move(item), drains == drains_);  // what a drain found under way is tried again
+            put_back(std::move(item), drains == drains_);  // a drain tries again the item that was under way
         changed_.notify_all();
     }
 }
 
-// What is newer of the same trial takes its place.
+// A newer item of the same trial takes its place.
 void Checkpointer::put_back(Item item, bool failed) {
     auto const newer = std::ranges::find_if(queue_, [&](Item const& each) { return each.replaces(item); });
     if (newer != queue_.end()) {

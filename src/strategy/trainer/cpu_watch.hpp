@@ -14,7 +14,7 @@ class CpuWatch {
 public:
     static constexpr double k_apart_s = 0.001;
 
-    // On a GPU the thread's CPU seconds say nothing about the work: none are measured.
+    // On a GPU the thread's CPU seconds do not show the work: none are measured.
     explicit CpuWatch(std::string const& device) : next_s_(device == "cpu" ? 0 : k_never) {}
 
     // The thread's CPU seconds now; none: this unit is not measured.

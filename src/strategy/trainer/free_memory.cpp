@@ -85,7 +85,7 @@ Mount mount_of(std::string const& line) {
 }
 
 // From the group up to the root of the mount. A container may not see its own group under the mount ("/../job", or a mount
-// of another group): the root of the mount is all that is left then, and it is above the group.
+// of another group): then only the root of the mount is left, which is above the group.
 std::uint64_t free_up_from(std::string const& group, Mount const& mount, fs::path const& place) {
     auto least = free_in_group(place);
     auto below = fs::path(group).lexically_relative(mount.root);

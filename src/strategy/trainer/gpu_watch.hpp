@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU's use while a trainer trains. A thread reads the meter every 0.2 s, so that units pay nothing and every part of a
-// unit counts alike. A unit takes the samples that come between its begin and its end. A sample is about the last 1/6 to 1
+// The GPU's use while a trainer trains. A thread reads the meter every 0.2 s: units lose no time, and every part of a unit
+// has the same weight. A unit takes the samples that come between its begin and its end. A sample is about the last 1/6 to 1
 // s: the use of shorter units is mixed with that of the units before.
 #pragma once
 #include <condition_variable>

@@ -38,7 +38,7 @@ void HelperThread::run() {
         tasks_.pop_front();
         lock.unlock();
         task();
-        task = nullptr;  // what it holds goes without the lock, and before anybody hears that it is done
+        task = nullptr;  // frees the task's objects without the lock, and before done() is reported
         lock.lock();
         done_.notify_all();
     }

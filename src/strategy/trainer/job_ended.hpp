@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How work on a trainer is cut off when rank 0 says so.
+// The exceptions that cut off a trainer's work when rank 0 ends or pauses the job.
 #pragma once
 
 namespace hopscotch {

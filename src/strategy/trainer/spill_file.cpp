@@ -57,7 +57,7 @@ SpillFile::Slot SpillFile::write(ByteView state) {
 void SpillFile::read(Slot const& slot, MutableBytes into) const {
     try {
         return read_once(slot, into);
-    } catch (Error const&) {  // what the disk holds may be sound all the same
+    } catch (Error const&) {  // the data on the disk may still be sound
         read_once(slot, into);
     }
 }

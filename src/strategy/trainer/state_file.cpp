@@ -58,7 +58,7 @@ namespace {
         lap.trial.value, lap.epoch, lap.from, to_hex(found), to_hex(expected)));
 }
 
-// The journey stands at the place of the file, in the present attempt and with the present home.
+// Restores the journey from the file, but keeps the present attempt, home and hash at the beginning.
 void continue_from(Checkpoint const& about, Journey& journey) {
     auto const now = journey.record;
     journey.record = about.record;

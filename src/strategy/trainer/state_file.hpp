@@ -15,7 +15,7 @@ struct LapId;
 struct StateLayout;
 struct WorkerResources;
 
-// A file holds a state with another hash than the journal has. This ends the job and not the trial.
+// A file holds a state whose hash is not the one in the journal. This ends the job and not the trial.
 class WrongState : public DataError {
 public:
     using DataError::DataError;

@@ -103,8 +103,8 @@ void StateKeeper::consider_best(Journey const& journey, ByteView state) {
     unsaved_best_ =
         std::make_unique<Checkpoint>(checkpoint_at_end(best_->lap(), {layout_hash, journey.record.state.end_hash}));
     unsaved_best_->whole = holds_ == Holds::whole_states;
-    // One process can train the trial again, to have its best state, if it can train alone to the same bits. Else a file has
-    // to have it, from the first lap on.
+    // One process can train the trial again, to have its best state, if it can train alone to the same bits. Otherwise a
+    // file must hold it, from the first lap on.
     if (!trains_together(resources_.experiment.strategy) || !checkpointer_->due(best_saved_s_)) return;
     best_saved_s_ = monotonic_s();
     save_best();
@@ -116,7 +116,7 @@ void StateKeeper::save_best() {
         checkpointer_->keep(std::move(*about), best_->bytes(), Checkpointer::Kept::best_of_run);
 }
 
-// Rank 0 knows which file holds a trial's best. This trainer has seen only the laps that ended here.
+// Only rank 0 knows the file of a trial's best state. This trainer has seen only the laps that ended here.
 void StateKeeper::keep_boundary(Journey const& journey, ByteView state) {
     if (!can_continue()) return;
     auto const& lap = journey.lap;

@@ -57,7 +57,7 @@ public:
     // Between units. Throws Paused if the job pauses.
     void save_if_due(Journey& journey, ByteView state);
     void save_left(Journey& journey, ByteView state);  // of a lap that ends now as stopped
-    // A trial that rests for long gets a new file: to be called often.
+    // A trial that rests for long gets a new file. Call it often.
     void save_one_at_rest();
 
     // The job pauses: saves all states that wait, and returns the number of states that were not written by the deadline.

@@ -16,7 +16,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::size_t k_ahead = 2;  // so many of the next to run are always here: one comes while one trains
+constexpr std::size_t k_ahead = 2;  // this many of the next to run are always here: one comes while one trains
 constexpr double k_write_again_s = 30;
 
 }  // namespace
@@ -222,7 +222,7 @@ void StateStore::write(std::shared_ptr<Entry> const& entry, std::unique_lock<std
     changed_.notify_all();
 }
 
-// From away or coming to here. Throws DataError, and it is away.
+// From the disk, or on its way here. Throws DataError, and then the state is on the disk.
 void StateStore::read(std::shared_ptr<Entry> const& entry, std::unique_lock<std::mutex>& lock) {
     bool const counted = entry->place == Place::coming;
     lock.unlock();

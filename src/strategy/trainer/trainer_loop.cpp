@@ -259,7 +259,7 @@ void TrainerLoop::say_goodbye() {
     goodbye.bytes.clear();
     for (auto const traffic : {Traffic::state, Traffic::gradient, Traffic::data, Traffic::control})
         goodbye.bytes.push_back(courier().bytes_sent(traffic));
-    // A result on its way to rank 0 is no hop: bytes.state is exactly hops x state size.
+    // A result on its way to rank 0 is not a hop: bytes.state is exactly hops x state size.
     auto& state_bytes = goodbye.bytes[static_cast<std::size_t>(Traffic::state)];
     auto const fetched = std::min(fetched_bytes_, state_bytes);
     state_bytes -= fetched;

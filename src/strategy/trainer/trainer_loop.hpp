@@ -45,10 +45,10 @@ protected:
     virtual void work() = 0;
     // The trial has ended: the strategy drops everything that it holds of the trial.
     virtual void drop(TrialId trial) = 0;
-    // The trial's lap ends with the unit under way: a lap that waits here ends now, with end_left; a lap that arrives later,
-    // when it arrives (left_why). Strategies whose trainers train a lap together finish the lap.
+    // The trial's lap ends with the unit under way: a lap that waits here ends now, with end_left; a later lap ends when it
+    // arrives (left_why). Strategies whose trainers train a lap together finish the lap.
     virtual void leave_waiting(TrialId) {}
-    // The job ends: what the strategy has counted.
+    // The job ends: the counters of the strategy.
     virtual void add_totals(Goodbye&) const {}
     // The job pauses: keeper().save_waiting for each state that waits here in the middle of a lap.
     virtual void save_queued() {}
@@ -59,7 +59,7 @@ protected:
 
     // During a lap.
     void begin_unit(Journey& journey);  // the heartbeat shows it
-    // Where the seconds of a unit begin, and its CPU seconds. Work on its model and its state is part of the unit.
+    // The start of a unit's seconds, and of its CPU seconds. Work on its model and its state is part of the unit.
     struct UnitStart {
         double s = 0, unix_s = 0;
         std::optional<double> cpu = {};  // none: not measured

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an exception that a trial's training threw says about the trial.
+// Judges an exception from a trial's training: is the trial to blame?
 #pragma once
 #include <exception>
 

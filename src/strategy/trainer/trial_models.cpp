@@ -15,10 +15,10 @@
 namespace hopscotch {
 namespace {
 
-// No bit depends on what a model holds, so it can be made again. On a CPU that costs little beside a unit: what a model
-// holds there is a gradient and its first weights, so a few large ones are enough. On a GPU a model has captured graphs,
-// which cost three plain steps and a comparison to have again. GraphCache keeps 512 graphs, those used last, and a model has
-// two or more: so a model that goes has lost its graphs already.
+// No bit depends on the contents of a model, so a model can be made again. On a CPU this costs little beside a unit: a model
+// holds only a gradient and its first weights, so a few large models are enough. On a GPU a model has captured graphs;
+// capturing them again costs three plain steps and a comparison. GraphCache keeps the 512 graphs used last, and a model has
+// two or more: so a dropped model has lost its graphs already.
 constexpr std::size_t k_most_models = GraphCache::k_most / 2;
 constexpr std::uint64_t k_most_bytes_on_cpu = 256 << 20;
 

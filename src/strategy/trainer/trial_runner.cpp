@@ -70,7 +70,7 @@ void TrialRunner::guarded(Journey& journey, std::string const& what, std::functi
     try {
         work();
     } catch (CommError const&) {
-        throw;  // a lost rank is no bad trial
+        throw;  // a lost rank does not make a bad trial
     } catch (std::exception const& error) {
         auto const why = words_of(error);
         look_at_device(fmt::format("{} of trial {}, epoch {}: {}", what, journey.lap.trial.value, journey.lap.epoch, why));
@@ -160,7 +160,7 @@ void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activ
     journey.shard = {};
 }
 
-// States that wait are looked at too: they need no model.
+// States that wait can be checked too: they need no model.
 std::shared_ptr<StateLayout const> const& TrialRunner::shared_layout(Lap const& lap) {
     auto const& mine = trial(lap);
     if (!mine.layout) model(lap);

@@ -78,8 +78,8 @@ public:
     // For replay: changes a state as the end of validation did (a plateau schedule's counters), from the lap's record.
     void end_epoch(Lap const& lap, MutableBytes state, LapRecord const& record);
 
-    // For strategies that take a unit apart (together/shared_lap.hpp). batch_sign: to be called after each batch. It counts,
-    // slows this rank if run.inject says so, and throws JobEnded once rank 0 has ended the job. activity may be null.
+    // For strategies that take a unit apart (together/shared_lap.hpp). batch_sign: to be called after each batch. Counts the
+    // batch, slows this rank if run.inject asks for it, and throws JobEnded once the job has ended. activity may be null.
     TrialModel& model(Lap const& lap);                      // valid while no lap of another trial begins
     TrialConfig const& config_of(Lap const& lap);           // of that model
     UnitAddress address_of(Lap const& lap, ShardId shard);  // of its random numbers (train.seed_scope)
@@ -137,7 +137,7 @@ private:
         Assignment assignment;                      // a clone takes new values
         TrialConfig config;                         // resolved once for an assignment
         std::shared_ptr<StateLayout const> layout;  // as the model's; null before the first model
-        TrialModel model;                           // empty until it is asked for, and when it had to go
+        TrialModel model;                           // empty until it is asked for, and after it was dropped
         std::uint64_t used = 0;                     // last, by uses_
     };
     Trial& trial(Lap const& lap);

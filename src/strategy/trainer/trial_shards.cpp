@@ -37,14 +37,14 @@ TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shar
 TrialRunner::~TrialRunner() = default;
 
 void TrialRunner::adopt(std::vector<ShardId> const& shards) {
-    trials_.clear();  // they may point to sources that go
+    trials_.clear();  // they may point to sources that are removed
     validations_.clear();
     std::erase_if(train_, [&](auto const& entry) { return std::ranges::find(shards, entry.first) == shards.end(); });
     for (auto const shard : shards) {
         if (train_.contains(shard)) continue;
         train_.emplace(shard, open(manifest_.train.at(shard.index()), NeededBy::this_trainer));
     }
-    if (!shards.empty()) open_validation();  // an idle trainer validates nothing either
+    if (!shards.empty()) open_validation();  // an idle trainer does not validate either
 }
 
 std::unique_ptr<ShardSource> TrialRunner::open(ShardFile const& file, NeededBy whom) const {
@@ -53,7 +53,7 @@ std::unique_ptr<ShardSource> TrialRunner::open(ShardFile const& file, NeededBy w
         return open_shard_source(stage_file(data.path, file, manifest_, data.stage), file, manifest_, data, whom);
     auto source = open_shard_source(data.path, file, manifest_, data, whom);
     if (data.cache != Cache::all) return source;
-    // All of it has just been read, so that its hash costs little.
+    // The whole file has just been read, so its hash costs little.
     auto const path = std::filesystem::path(data.path) / file.file;
     if (auto const hash = hash_file(path); hash != file.xxh64)
         throw DataError(fmt::format(

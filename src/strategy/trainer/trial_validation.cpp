@@ -120,7 +120,7 @@ void TrialRunner::end_validation(Lap const& lap, ByteView state, Evaluation cons
     auto& trial_model = model(lap);
     try {
         record.valid = trial_model.evaluation->scores(sums);
-    } catch (std::exception const& error) {  // a metric of the user's own: each member of a group finds the same
+    } catch (std::exception const& error) {  // a metric of the user's own: each member of a group gets the same error
         record.outcome = Outcome::failed;
         record.reason = fmt::format("validation of epoch {} on trainer {} ({}): {}", record.epoch, seat_.self.value,
                                     host_name(), error.what());

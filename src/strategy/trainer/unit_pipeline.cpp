@@ -43,7 +43,7 @@ void UnitPipeline::upload(std::shared_ptr<PassingState> const& state) {
     try {
         if (slots_->upload(*state)) uploaded_ = state;
     } catch (std::exception const&) {
-        slots_->withdraw(*state);  // the unit brings the state itself, and says what is wrong
+        slots_->withdraw(*state);  // the unit brings the state itself, and reports the error
     }
 }
 
@@ -85,7 +85,7 @@ void UnitPipeline::withdraw(std::shared_ptr<PassingState> const& state) {
 // One departs at a time: the one before has had a whole unit's time.
 void UnitPipeline::depart(std::shared_ptr<PassingState> state, Leave leave) {
     settle();
-    if (uploaded_ == state) slots_->withdraw(*std::exchange(uploaded_, nullptr));  // it has trained from there, or not
+    if (uploaded_ == state) slots_->withdraw(*std::exchange(uploaded_, nullptr));  // it has trained from there, or will not
     if (!beside(*state)) return take_back(*state, false, leave), rethrow();
     bool downloads = false;
     std::exception_ptr trouble;

@@ -53,13 +53,14 @@ public:
     // helper: null: hashes are computed at once, by the calling thread. slots: null: states train in their host memory.
     // States below worth_bytes are hashed at once too: to wake a thread takes longer.
     UnitPipeline(Helper* helper, TransferSlots* slots, std::size_t worth_bytes = std::size_t{1} << 20);
-    ~UnitPipeline();  // waits for what is under way
+    ~UnitPipeline();  // waits for the work under way
 
     // This state trains soon. announce: its check begins. upload: its way into the slot, as soon as the unit under way has
     // taken its own state from there. A state that was uploaded before, and has not trained, is no longer in the slot.
     void announce(std::shared_ptr<PassingState> const& state);
     void upload(std::shared_ptr<PassingState> const& state);
-    // This state trains now, or is used otherwise. Waits for its check; false: it is damaged. Rethrows what hash() threw.
+    // This state trains now, or is used otherwise. Waits for its check; false: it is damaged. Rethrows the exceptions of
+    // hash().
     bool admit(std::shared_ptr<PassingState> const& state);
     // Host memory of the state is about to go elsewhere without a unit. Waits until nothing reads it.
     void withdraw(std::shared_ptr<PassingState> const& state);
@@ -69,7 +70,7 @@ public:
     void depart(std::shared_ptr<PassingState> state, Leave leave);
 
     bool busy() const;  // a state departs
-    // Waits until no state departs. Rethrows what a leave function threw, once; so do admit and depart.
+    // Waits until no state departs. Rethrows the exception of a leave function, once; so do admit and depart.
     void settle();
 
 private:
@@ -89,7 +90,7 @@ private:
     TransferSlots* slots_;
     std::size_t worth_bytes_;
     std::shared_ptr<PassingState> uploaded_;  // in the slot, or on its way there
-    mutable std::mutex mutex_;                // of what follows, and of checks
+    mutable std::mutex mutex_;                // of the members below, and of checks
     bool departing_ = false;
     int given_ = 0;               // tasks that the helper has not done yet
     std::exception_ptr failure_;  // of a leave function

@@ -183,7 +183,7 @@ std::vector<std::string> types_that_change(Manifest const& description, std::vec
     return out;
 }
 
-// The account, but for the numbers.
+// The account, without the numbers.
 std::vector<std::string> array_decisions(Manifest const& description, std::vector<ArrayPart> const& parts,
                                          Json const& provenance) {
     std::vector<std::string> out;

@@ -136,7 +136,7 @@ void scan_classes(std::vector<ArrayPart> const& parts, ArrayLabels& out, Next ne
     out.outputs = static_cast<std::int64_t>(out.class_count);
 }
 
-// As one class is none. Single ones may be: the corners of pictures that are targets.
+// Refuses targets if all are constant, like a single class. Some may be constant: the corners of pictures that are targets.
 void refuse_constant_targets(ArraySource const& labels, std::vector<NumberRange> const& ranges) {
     if (std::ranges::all_of(ranges, [](auto const& range) { return range.low == range.high; }))
         throw DataError(fmt::format("{}: all rows have the same target (there is nothing to learn); choose other --labels",

@@ -88,7 +88,7 @@ public:
     }
 
 private:
-    // Two files whose names say nothing are features and labels.
+    // Two files with meaningless names are features and labels.
     bool in_this_order() const {
         return match_ == NameMatch::part && names_.size() == 2 && fitting(Role::labels, Split::train).empty();
     }

@@ -22,7 +22,7 @@ enum class NameMatch { whole, part };
 std::vector<ArrayPair> pair_arrays(std::vector<std::string> const& names, NameMatch match,
                                    ImportArraysOptions const& options, std::string const& where);
 
-// Why these: "found by their names", for the account.
+// The reason for this choice: "found by their names", for the account.
 std::string_view why_chosen(ImportArraysOptions const& options, std::vector<std::string> const& names, NameMatch match);
 
 Json arrays_json(std::vector<ArrayPair> const& pairs);  // for provenance

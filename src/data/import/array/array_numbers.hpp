@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Features as float32: the offsets that keep large numbers of tables apart, and the loss where there is none.
+// Features as float32: the offsets that keep large numbers of tables apart, and the loss without an offset.
 #pragma once
 #include <deque>
 #include <span>

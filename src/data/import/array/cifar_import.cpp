@@ -50,7 +50,7 @@ std::vector<fs::path> cifar_files_of(ImportOptions const& options) {
     return options.sources;
 }
 
-// The usual names say it; of other files the size does.
+// The usual names tell the format; for other files the size does.
 CifarKind kind_of(std::vector<fs::path> const& files) {
     std::optional<CifarKind> out;
     for (auto const& file : files) {
@@ -97,7 +97,7 @@ CifarFile read_labels(fs::path const& path, CifarKind const& kind) {
     return out;
 }
 
-// Of the file beside the batches; empty if there is none.
+// The file beside the batches; empty if there is none.
 std::vector<std::string> class_names(fs::path const& directory, CifarKind const& kind) {
     auto const path = directory / kind.names_file;
     std::ifstream in(path);

@@ -38,7 +38,7 @@ herr_t visit_link(hid_t group, char const* name, H5L_info_t const* link, void* s
     auto& walk = *static_cast<Walk*>(state);
     Hdf5Id const object(H5Oopen(group, name, H5P_DEFAULT));
     if (walk.found.size() == k_most_datasets) return 0;
-    if (!object) {  // a soft link that leads nowhere; or an object of a newer HDF5, which opening it will say
+    if (!object) {  // a soft link that leads nowhere; or an object of a newer HDF5: opening it reports the error
         if (link->type == H5L_TYPE_HARD) walk.found.push_back(walk.prefix + name);
         return 0;
     }

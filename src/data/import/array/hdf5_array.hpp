@@ -10,12 +10,12 @@
 
 namespace hopscotch {
 
-// The datasets of a file, in groups too ("train/x"), sorted. DataError if it is no HDF5 file.
+// The datasets of a file, in groups too ("train/x"), sorted. DataError if it is not an HDF5 file.
 std::vector<std::string> hdf5_datasets(std::filesystem::path const& path);
 
 class Hdf5Array final : public ArraySource {
 public:
-    // DataError: no such dataset, elements that are no numbers, no rows, a filter or a file of raw data that is missing.
+    // DataError: no such dataset, elements that are not numbers, no rows, a missing filter or file of raw data.
     Hdf5Array(std::filesystem::path path, std::string dataset);
 
     std::string const& name() const override { return name_; }

@@ -77,7 +77,7 @@ IdxPair read_labels(fs::path const& images, fs::path const& labels) {
         throw DataError(fmt::format("{}: {} labels ({} has {} images); are they a pair?", labels.string(), reader.sizes()[0],
                                     images.string(), pictures.sizes()[0]));
     IdxPair out{images, {}};
-    // In pieces: the header of a damaged file may announce more than there is.
+    // In pieces: the header of a damaged file may announce more than the file holds.
     for (auto left = static_cast<std::size_t>(reader.sizes()[0]); left > 0;) {
         auto const count = std::min<std::size_t>(left, 1 << 20);
         out.labels.resize(out.labels.size() + count);

@@ -55,7 +55,7 @@ std::size_t IdxReader::read_some(std::span<std::uint8_t> out) {
         auto const count = gzread(gzip(file_.handle()), out.data() + done, piece);
         int code = Z_OK;
         auto const* const text = gzerror(gzip(file_.handle()), &code);
-        // Z_BUF_ERROR is compressed data that ends too early: the caller says so where it needed more.
+        // Z_BUF_ERROR means compressed data that ends too early: the caller reports it if it needed more.
         if (count < 0 && code != Z_BUF_ERROR) fail(fmt::format("cannot be read ({}); is it damaged?", text));
         if (count <= 0) break;
         done += static_cast<std::size_t>(count);

@@ -18,7 +18,7 @@ struct GzipClose {
 
 class IdxReader {
 public:
-    // Throws DataError naming the file: it cannot be opened, no idx file, no bytes in it.
+    // Throws DataError naming the file: it cannot be opened, is not an idx file, or has no bytes.
     explicit IdxReader(std::filesystem::path path);
 
     std::vector<std::int64_t> const& sizes() const { return sizes_; }  // the first one counts the items

@@ -21,7 +21,8 @@ struct NpyHeader {
     std::uint64_t data_bytes = 0;
 };
 
-// How long the header is, the prefix included. DataError "<name>: ..." if this is no npy file, or of an unknown version.
+// How long the header is, the prefix included. DataError "<name>: ..." if this is not an npy file, or its version is
+// unknown.
 std::size_t npy_header_bytes(std::string_view prefix, std::string_view name);
 
 // header: the first npy_header_bytes of the file. DataError names the problem: malformed, Fortran order, objects, texts,

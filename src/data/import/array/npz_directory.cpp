@@ -66,7 +66,7 @@ Directory find_directory(RandomAccess& file, std::string const& name) {
     return {number(end64, 40, 8), number(end64, 48, 8)};
 }
 
-// Extra field 1 holds, in this order, those of the three that were too large for their place.
+// Extra field 1 holds, in this order, each of the three numbers that was too large for its place.
 void read_zip64(std::string_view extra, NpzMember& member) {
     while (extra.size() >= 4) {
         auto field = extra.substr(4, number(extra, 2, 2));

@@ -24,7 +24,7 @@ struct NpzMember {
 
 [[noreturn]] void damaged_zip(std::string const& name, std::string_view why);  // throws DataError
 
-// The .npy members. Throws DataError: no zip archive, truncated, members that are encrypted or packed in another way.
+// The .npy members. Throws DataError: not a zip archive, truncated, members that are encrypted or packed in another way.
 std::vector<NpzMember> read_npz_directory(std::filesystem::path const& path);
 
 // Throws DataError if the member is not at the place that the directory names. Reading throws DataError if the contents do

@@ -56,7 +56,7 @@ CellKind read_value(CsvColumn const& column, std::string_view cell, double& valu
     }
     auto const kind = read_cell(cell, value);
     if (kind != CellKind::number || column.offset == 0) return kind;
-    constexpr double k_beyond = 0x1p64;  // beyond it an offset is none: somebody changed the file that has it
+    constexpr double k_beyond = 0x1p64;  // a larger offset is not one: the file has been changed
     auto const integer = std::abs(column.offset) <= k_beyond ? exact_integer(cell) : std::nullopt;
     value = integer ? static_cast<double>(*integer - static_cast<WideInteger>(column.offset)) : value - column.offset;
     return kind;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each column is: a label, a number, a category. The end of pass one.
+// The type of each column: a label, a number, a category. The end of pass one.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -116,7 +116,7 @@ FeatureType feature_type(ImportCsvOptions const& options, CsvTable const& table)
     return FeatureType::uint8;
 }
 
-// All columns at once: nobody likes to hear of them one by one.
+// Reports all columns at once, not one by one.
 void check_missing(ImportCsvOptions const& options, CsvTable const& table) {
     std::string problems;
     bool label = false;

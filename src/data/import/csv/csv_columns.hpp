@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A column of a table: what its cells are, and what it becomes. Private to the importer.
+// A column of a table: the kind of its cells, and the features made of it. Private to the importer.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -79,7 +79,7 @@ std::string column_decision(ImportCsvOptions const& options, CsvColumn const& co
     return out + missing;
 }
 
-// What the types of a Parquet file decided.
+// The decisions that follow from the types of a Parquet file.
 void add_known(ImportCsvOptions const& options, CsvTable const& table, std::vector<std::string>& out) {
     out.insert(out.end(), options.typed.decisions.begin(), options.typed.decisions.end());
     auto const known = [&](ColumnType type, auto const& became) {

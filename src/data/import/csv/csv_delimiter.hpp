@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The character between two cells: as users name it, and as a record betrays it.
+// The character between two cells: its name for users, and a guess from a record.
 #pragma once
 #include <string>
 #include <string_view>

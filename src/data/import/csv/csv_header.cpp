@@ -54,7 +54,7 @@ HeaderDecision HeaderSearch::decide_numbers(ImportCsvOptions const& options) con
     bool const index = kinds_.front() == CellKind::missing;
     auto const below = std::ranges::count(occurs_, char{1});
     auto const numbers = static_cast<std::ptrdiff_t>(first_.size()) - (index ? 1 : 0);
-    constexpr std::ptrdiff_t k_surely = 3;  // so many numbers in a row are no accident
+    constexpr std::ptrdiff_t k_surely = 3;  // this many numbers in a row are not an accident
     if (below > 0 && numbers < k_surely && !index) return {false, "line 1 has numbers that occur below"};
     if (below == 0 && (numbers >= k_surely || index)) return {true, "line 1 counts the columns"};
     ask(options, fmt::format("it counts {}, {}, ...{}", first_[index ? 1 : 0], first_[index ? 2 : 1],

@@ -15,13 +15,13 @@ struct HeaderDecision {
     std::string why;  // in words, for the account of the import
 };
 
-// Names occur nowhere below themselves; values do. Sees the first record, then all others, and compares.
+// Names do not occur again in the records below; values do. Sees the first record, then all others, and compares.
 class HeaderSearch {
 public:
     HeaderSearch() = default;
     explicit HeaderSearch(std::vector<std::string> first);
 
-    // A record below the first. True if it is equal to the first, cell by cell: then it is no evidence.
+    // A record below the first. True if it is equal to the first, cell by cell: such a record is not evidence.
     bool see(Cells const& record);
 
     // `types` are of the records below the first. Throws ConfigError, which asks for --header, where the evidence is not

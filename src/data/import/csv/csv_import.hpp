@@ -16,10 +16,10 @@ namespace hopscotch {
 enum class CsvHeader { automatic, present, absent };
 enum class MissingValues { error, mean, drop };
 
-// What a column is, where the file alone does not say it.
+// The role of a column, where the file alone does not tell it.
 enum class ColumnType { number, category, date, dropped };
 
-// The option whose column is no feature and names the rows.
+// The option that names the column: the column is not a feature, but names the rows.
 inline constexpr std::string_view k_id_option = "id";
 
 struct ColumnChoice {
@@ -28,7 +28,7 @@ struct ColumnChoice {
     ColumnType type = ColumnType::number;
 };
 
-// What is known of sources that were no texts (Parquet): TypedSources fills it in.
+// Facts about sources that were not texts (Parquet): TypedSources fills them in.
 struct CsvTypes {
     std::vector<std::filesystem::path> texts;           // of the sources: those that were made from such files
     std::vector<std::optional<ColumnType>> of_columns;  // none: as if the text were all

@@ -138,7 +138,7 @@ double number(CsvColumn const& column, std::string_view cell, CsvReader const& a
     return kind == CellKind::missing ? k_missing : value;
 }
 
-// One among several is told, and trains to nothing.
+// Refuses a table whose targets are all constant. One constant target among several is only reported.
 void refuse_constant_targets(ImportCsvOptions const& options, CsvTable const& table) {
     auto const constant = [&](std::size_t column) { return table.types[column].range.constant(); };
     if (!std::ranges::all_of(table.labels, constant)) return;

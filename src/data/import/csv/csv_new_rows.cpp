@@ -118,10 +118,10 @@ CsvNewRows::CsvNewRows(CsvNewRowsOptions const& options, Manifest const& trained
         for (auto const& source : sources_) text_.require_cells(source.cell);
         text_.require_cells(id_);
     });
-    text_.remove_files(), copy_.remove_files();  // reader_ has its text open; a signal later would leave them
+    text_.remove_files(), copy_.remove_files();  // reader_ has its text open; a signal later would leave the files
 }
 
-// Of a first record in which no column was found.
+// For a first record in which no column was found.
 void CsvNewRows::blame_delimiter(std::vector<std::string> const& first) const {
     auto const other = text_.places(0) == CsvPlaces::lines ? other_delimiter({first.begin(), first.end()}, delimiter_) : "";
     if (other.empty()) return;

@@ -20,8 +20,8 @@ public:
     explicit CsvReader(std::filesystem::path path, char delimiter = ',', CsvPlaces places = CsvPlaces::lines);
 
     // The cells of the next record, quotes taken off and outer blanks trimmed; empty lines are skipped. The views last until
-    // the next call. False at the end. DataError "file:line: ..." for a quote that is never closed, text behind a quote, a
-    // NUL, bytes that are no UTF-8.
+    // the next call. False at the end. DataError "file:line: ..." for a quote that is never closed, text after a quote, a
+    // NUL, bytes that are not UTF-8.
     bool next(std::vector<std::string_view>& cells);
 
     std::int64_t line() const { return line_; }  // where the last record began, from 1

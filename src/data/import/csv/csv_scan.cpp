@@ -114,7 +114,7 @@ std::size_t place_of(ImportCsvOptions const& options, std::vector<std::string> c
     return index;
 }
 
-// The types of a file count where the options say nothing. A label is a class by its text, or else a number.
+// The types of a file count if the options name none. A label is a class by its text, or else a number.
 void add_known(ImportCsvOptions const& options, std::vector<std::string> const& first, ChosenTypes& out) {
     auto known = options.typed.of_columns;
     known.resize(out.size());

@@ -21,7 +21,7 @@ inline constexpr std::size_t k_most_categories = 1000;  // of a text column: bey
 // A million columns take 4 s and 0.6 GB. A table with more columns is probably transposed.
 inline constexpr std::size_t k_most_csv_features = 1 << 20;
 
-// What the options say of each column, found by its name in the first record or by its index.
+// The options for each column, found by its name in the first record or by its index.
 using ChosenTypes = std::vector<std::optional<ColumnType>>;
 ChosenTypes chosen_types(ImportCsvOptions const& options, std::vector<std::string> const& first);
 
@@ -45,7 +45,7 @@ struct CsvTable {
 // One of n - 1 ids from 1 up; 0 is "missing". Name and text are hashed, so that equal texts of two columns differ.
 float hashed_category(CsvColumn const& column, std::string_view cell, std::int64_t buckets);
 
-// Calls visit for each record behind the header, of all sources in turn. Throws DataError for ragged records.
+// Calls visit for each record after the header, of all sources in turn. Throws DataError for ragged records.
 void for_each_record(ImportCsvOptions const& options, bool header,
                      std::function<void(CsvReader const&, Cells const&)> const& visit);
 
@@ -70,7 +70,7 @@ public:
     // Each row as numbers (missing: NaN; of a category: 0), with its class or its targets.
     void read(std::function<void(std::span<float const>, std::span<double const>)> const& row);
     std::int64_t record() const { return record_; }  // of the last row: its number in the files, from 0
-    std::string_view name() const { return name_; }  // what the column `id` says of it
+    std::string_view name() const { return name_; }  // the text of the column `id`
     std::vector<std::string> decisions() const;      // of the rows that have been read: numbers that became equal
 
 private:

@@ -23,7 +23,7 @@ struct TrainedColumn {
     float mean = 0;  // of the training rows
 };
 
-// Throws DataError if they do not fit the rows: somebody changed the file.
+// Throws DataError if they do not fit the rows: the file has been changed.
 std::vector<TrainedColumn> columns_of(Manifest const& trained);
 
 std::vector<std::string> texts_of(Json const& list);           // of a text, or of a list of texts

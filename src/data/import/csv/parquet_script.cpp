@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program that Python runs: one Parquet table becomes CSV text, row group by row group, and a JSON file tells what the
-// columns are, or what the problem is.
+// The program that Python runs: one Parquet table becomes CSV text, row group by row group, and a JSON file describes the
+// columns, or the problem.
 #include "data/import/csv/parquet_table.hpp"
 
 namespace hopscotch {

@@ -107,7 +107,7 @@ std::string refusal(fs::path const& source, std::string const& why, std::string 
     return fmt::format("{}: is a Parquet file, and {}; {}", source.string(), why, cure);
 }
 
-// What the program says against the file, or against itself; empty: nothing.
+// Contradictions in the program's answer, with the file or within itself; empty: none.
 std::string problem_told(fs::path const& source, std::string const& python, Json const& told) {
     constexpr auto k_others = "set HOPSCOTCH_PYTHON to a Python that has it, or save the table as CSV text";
     if (told.find("none") != nullptr)
@@ -133,7 +133,7 @@ std::string problem_told(fs::path const& source, std::string const& python, Json
                             "set HOPSCOTCH_PYTHON to another Python, or save the table as CSV text"));
 }
 
-// Of what the program wrote into its answer.
+// Of the program's answer.
 ParquetTable answer_of(fs::path const& source, std::string const& python, std::string const& text) {
     ParquetTable out;
     std::string problem;

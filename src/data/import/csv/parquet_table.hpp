@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Parquet table becomes CSV text, which the importer reads as any other. Another program reads the file: Python with
-// pyarrow, in a process of its own, which also tells what each column is. Private to the importer.
+// pyarrow, in a process of its own, which also describes each column. Private to the importer.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -32,7 +32,7 @@ struct ParquetWishes {
     std::vector<std::string> targets;  // columns whose true and false are 1 and 0, by name or index
     std::string python;                // empty: HOPSCOTCH_PYTHON, or python3 of PATH
     double silent_s = 300;             // Python is killed if it writes nothing for that time
-    std::function<void()> poll;        // called now and then; what it throws ends the program
+    std::function<void()> poll;        // called now and then; its exception ends the program
 };
 
 // Local. Makes the file `out` in a folder without others. Python has some batches of rows in memory. Throws DataError that

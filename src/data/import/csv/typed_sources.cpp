@@ -42,12 +42,12 @@ std::optional<ColumnType> type_of(ParquetKind kind) {
 // A column without any value.
 bool is_null(ParquetColumn const& column) { return column.type == "null"; }
 
-// Both say nothing against each other: a file whose column is all null goes with any other file.
+// Both are compatible: a file whose column is all null goes with any other file.
 bool agree(ParquetColumn const& a, ParquetColumn const& b) {
     return a.name != b.name || a.kind == b.kind || is_null(a) || is_null(b);
 }
 
-// used: by the user's word. A pandas frame may have any index otherwise: it is left out.
+// used: named by the user. Without that, the index of a pandas frame is left out.
 void require_cells_of(fs::path const& source, ParquetColumn const& column, bool used, std::string const& cure) {
     if (column.kind == ParquetKind::other || (used && column.kind == ParquetKind::other_index))
         throw DataError(
@@ -55,7 +55,7 @@ void require_cells_of(fs::path const& source, ParquetColumn const& column, bool 
                         source.string(), column.name, column.type, cure));
 }
 
-// What cells of a CSV text cannot say. A name of a row may be NA.
+// Facts that cells of a CSV text cannot express. A name of a row may be NA.
 std::vector<std::string> losses(ParquetColumn const& column, bool is_id) {
     std::vector<std::string> out;
     auto const say = [&](std::int64_t count, std::string const& what) {
@@ -94,7 +94,7 @@ void TypedSources::require_cells(std::size_t index) const {
         require_cells_of(sources_.front(), tables_.front()->columns[index], true, "");
 }
 
-// In the files before.
+// In the earlier files.
 void TypedSources::check_agreement(std::size_t source, std::size_t index) const {
     auto const& column = tables_[source]->columns[index];
     for (std::size_t before = 0; before < source; ++before) {

@@ -23,15 +23,15 @@ public:
     CsvPlaces places(std::size_t source) const { return tables_[source] ? CsvPlaces::rows : CsvPlaces::lines; }
     std::string by_source(std::string message) const;
 
-    // The options of an import of the texts: sources, header, and what is known of the columns. Throws ConfigError and
-    // DataError for a column (the names of rows, too) that is no column of a table, unless the options drop it, and for
-    // files that differ in types.
+    // The options of an import of the texts: sources, header, and facts about the columns. Throws ConfigError and DataError
+    // for a column (the names of rows, too) that is not a column of a table, unless the options drop it, and for files that
+    // differ in types.
     ImportCsvOptions options(ImportCsvOptions options) const;
 
     // Throws DataError if the column `index` of the first source cannot be a cell of a row.
     void require_cells(std::size_t index) const;
 
-    void remove_files();  // the texts that were made; who has one open can read on
+    void remove_files();  // the texts that were made; a reader that has one open can read on
 
 private:
     // By the user, of each column; ids: names rows.

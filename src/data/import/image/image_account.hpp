@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of the images of an import, in words: for Manifest::decisions. Private to the importer.
+// The account of the images of an import, in words: for Manifest::decisions. Private to the importer.
 #pragma once
 #include <string>
 #include <vector>

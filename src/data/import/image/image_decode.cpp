@@ -42,7 +42,7 @@ ImageInfo image_info(ByteView file) { return format_of(file) == Format::jpeg ? j
 
 bool is_image(ByteView head) { return starts_with(head, k_jpeg) || starts_with(head, k_png); }
 
-// The bit depth is the header's ninth byte, behind the chunk's length and name (PNG 3, section 11.2.1).
+// The bit depth is the header's ninth byte, after the chunk's length and name (PNG 3, section 11.2.1).
 bool is_deep_png(ByteView head) { return starts_with(head, k_png) && head.size() > 24 && head[24] == std::byte{16}; }
 
 void decode_image(ByteView file, std::int64_t channels, Image& out, ValueRange scale) {

@@ -37,7 +37,7 @@ ImageInfo image_info(ByteView file);
 
 // Into `out`, whose memory is used again. Transparent pixels are laid onto black, 16 bits become 8 by `scale`, colours
 // become grey by ITU-R BT.601's luma. Throws DataError as above, and where a decoder would only warn (a file that ends too
-// early). With a scale of its own, a picture of fewer bits is refused: nobody knows how it compares.
+// early). With a scale of its own, a picture of fewer bits is refused: its scale is not known.
 void decode_image(ByteView file, std::int64_t channels, Image& out, ValueRange scale = {});
 
 // From the first k_depth_bytes of a file.

@@ -28,7 +28,7 @@ struct CloseDescriptor {
     void operator()(int descriptor) noexcept { close(descriptor); }
 };
 
-// Some files in order: a row each, or why there is none.
+// Some files in order: a row each, or the reason why there is none.
 struct Chunk {
     std::vector<std::uint8_t> rows;
     std::vector<DecodedImage> images;  // whose rows are not set yet

@@ -28,7 +28,7 @@ Head head_of(std::filesystem::path const& path) {
     return {is_image(bytes), is_deep_png(bytes)};
 }
 
-// Empty if the file cannot be decoded, which decoding will say again.
+// Empty if the file cannot be decoded: decoding reports it later.
 ValueRange range_of(std::filesystem::path const& path) {
     try {
         std::vector<std::byte> bytes;

@@ -89,7 +89,7 @@ private:
         refuse_images(root, top, "the train, val or test folder");
         ignore(top);
         std::vector<Split> seen;
-        std::vector<std::string> names = top.folders;  // train first: it says what the classes are
+        std::vector<std::string> names = top.folders;  // train first: it fixes the classes
         std::stable_sort(names.begin(), names.end(), [](auto const& a, auto const& b) {
             return (split_called(a) == Split::train) > (split_called(b) == Split::train);
         });

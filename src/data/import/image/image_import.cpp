@@ -38,7 +38,7 @@ int thread_count(ImportImagesOptions const& options) {
     return options.threads > 0 ? options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-// What the headers of the files say, as far as they can be read; reading ends once nothing more can be learnt.
+// Facts from the headers of the files, as far as they can be read; reading ends once nothing more can be learnt.
 class HeaderScan {
 public:
     HeaderScan(ImageFolder const& folder, ImportImagesOptions const& options) : folder_(folder) {
@@ -48,7 +48,7 @@ public:
                 read_whole_file(folder.path(file), bytes);
                 see(image_info(bytes));
             } catch (DataError const&) {
-                continue;  // decoding will say it again
+                continue;  // decoding will report it
             }
             if (options.colour != Colour::automatic || colour_) break;
         }
@@ -114,8 +114,8 @@ void tell(ImportOptions const& options, std::size_t done, std::size_t all) {
         options.progress(static_cast<std::int64_t>(done), static_cast<std::int64_t>(all));
 }
 
-// The folder without the files that cannot be decoded, which costs decoding everything once more: where a row goes can only
-// be decided when it is known which rows there are.
+// The folder without the files that cannot be decoded, at the cost of decoding everything once more: the place of a row
+// depends on the number of rows.
 ImageFolder without_bad(ImageFolder folder, RowFormat const& format, ImportImagesOptions const& options, BadFiles& bad) {
     std::vector<ImageFile> good;
     for_each_image(folder, format, thread_count(options), [&](std::size_t i, DecodedImage const& image) {
@@ -169,7 +169,7 @@ Manifest describe(ImportImagesOptions const& options, ImageFolder const& folder,
     return out;
 }
 
-// By folder: what stands before the names of its files, from the root down, such as "train/cat/".
+// By folder: the text before the names of its files, from the root down, such as "train/cat/".
 std::vector<std::string> readable_folders(ImageFolder const& folder, std::filesystem::path const& root) {
     std::vector<std::string> out;
     for (auto const& each : folder.folders)

@@ -55,7 +55,7 @@ public:
         return jpeg_;
     }
 
-    // Behind read_header.
+    // After read_header.
     int orientation() const {
         for (auto const* marker = jpeg_.marker_list; marker != nullptr; marker = marker->next) {
             ByteView const data(reinterpret_cast<std::byte const*>(marker->data), marker->data_length);
@@ -65,7 +65,7 @@ public:
         return 1;
     }
 
-    // Behind read_header. pixels: height x width x components of `space`.
+    // After read_header. pixels: height x width x components of `space`.
     void read_pixels(J_COLOR_SPACE space, std::uint8_t* pixels) {
         if (!try_pixels(space, pixels)) throw DataError(std::string("damaged JPEG: ") + failure_.text);
     }

@@ -48,8 +48,8 @@ public:
                 (png_get_color_type(png_, info_) & PNG_COLOR_MASK_COLOR) != 0, 1};
     }
 
-    // Behind read_header: height x width x components, where components are 1 (grey), 2 (and alpha), 3 or 4. Of 8 bits, or
-    // of 16 in this machine's byte order.
+    // After read_header: height x width x components, where components are 1 (grey), 2 (and alpha), 3 or 4. Of 8 bits, or of
+    // 16 in this machine's byte order.
     std::vector<std::uint8_t> read_pixels(Bits bits) {
         if (!try_transforms(bits)) fail();
         auto const stride = png_get_rowbytes(png_, info_);

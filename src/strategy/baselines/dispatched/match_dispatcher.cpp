@@ -38,7 +38,7 @@ public:
         if (message.kind != MessageKind::turn) return;
         auto turn = decode<Turn>(message.body);
         auto const found = trials_.find(turn.lap.id.trial);
-        if (found == trials_.end()) return;  // it has ended since
+        if (found == trials_.end()) return;  // the trial has ended since
         switch (turn.what) {
             case Turn::What::waits: waits(found->second, std::move(turn.lap)); break;
             case Turn::What::ended: ended(found->second, turn); break;
@@ -47,7 +47,7 @@ public:
         match();
     }
 
-    // Those for whom a trainer waited may be late.
+    // The trials for which a trainer waited may be late.
     void tick() override {
         if (table_->ask_the_patient()) match();
     }
@@ -62,8 +62,8 @@ public:
     }
 
 private:
-    // Messages of different trainers overtake each other: a lap's last `ended` may come behind its home's `over`, and even
-    // behind the `waits` of the trial's next lap.
+    // Messages of different trainers overtake each other: a lap's last `ended` may come after its home's `over`, and even
+    // after the `waits` of the trial's next lap.
     struct Trial {
         int laps = 0;                  // that are not over
         std::optional<LapId> present;  // the last one that waited

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank 0's half of mop. With `planned` the laps go to their homes, and that is all. With a dispatched policy rank 0 decides
+// Rank 0's half of mop. With `planned`, rank 0 only sends the laps to their homes. With a dispatched policy rank 0 decides
 // which trainer a waiting state visits next (schedule/matchmaker.hpp). Three ranks:
 //   rank 0 -> trainer 0     Lap(trial 7, epoch 0)
 //   trainer 0 -> rank 0     Turn waits: the lap, its visited shards, its cost

@@ -122,7 +122,7 @@ void ModelAveragingWorker::average(SharedLap& mine, Round const& round, std::vec
     auto const on_device = nccl != nullptr ? mine.device_state() : std::nullopt;
     if (on_device) {
         add_up_means(mine, round, *nccl, *on_device);
-        nccl->settle();  // before the next step is launched: that could make the host wait where no deadline is kept
+        nccl->settle();  // before the next step is launched: the launch could make the host wait without a deadline
         bool const resets = config().averaging.momentum == SlotPolicy::reset && !ranges_of(mine.layout()).optimizer.empty();
         if (!config().averaging.outer && !resets) return;
         mine.fetch();

@@ -51,7 +51,7 @@ void PartServer::run() noexcept {
     try {
         while (!stopping_) {
             auto message = courier_.receive(k_between_news_s / 2, Desk::service);
-            if (courier_.activity().leave) continue;  // the job ends: nobody waits for an answer
+            if (courier_.activity().leave) continue;  // the job ends: no rank waits for an answer
             if (message) handle(std::move(*message));
             tell_who_waits();
         }

@@ -28,7 +28,7 @@ std::vector<ServedRange> cut_parts(StateLayout const& layout, std::size_t part_b
 std::vector<ServedRange> parts_of(StrategyConfig const& config, TrainConfig const& train, StateLayout const& layout,
                                   int servers);
 
-// How many servers there are, and their ranks: colocated, the first members of the group; dedicated, the last trainers.
+// The number of servers, and their ranks: colocated, the first members of the group; dedicated, the last trainers.
 int servers_of(StrategyConfig const& config, int workers);
 std::vector<Rank> server_ranks(StrategyConfig const& config, RankGroup const& workers, int trainers);
 

@@ -44,7 +44,7 @@ void ServedLapWorker::push_step(std::int64_t step) {
         if (std::exchange(missing_[p], 0) > 0) push(p, step);
 }
 
-// Front layers' parts come last out of the backward pass and are answered first by servers that have nothing else to do.
+// The parts of front layers come last out of the backward pass. Idle servers answer these parts first.
 void ServedLapWorker::push(std::size_t part, std::int64_t step) {
     auto const& [range, server] = seat_.parts[part];
     auto const gradient = mine_.gradient().subspan(range.first, range.size);
@@ -72,7 +72,7 @@ void ServedLapWorker::await_ends() {
 }
 
 void ServedLapWorker::take(Incoming message) {
-    ++courier_.activity().batches;  // a sign of life: others have come further
+    ++courier_.activity().batches;  // a sign of life: other workers have progressed
     if (message.kind == MessageKind::slots) return take_end(message);
     take_parameters(message);
 }

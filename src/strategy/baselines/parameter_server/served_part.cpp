@@ -64,7 +64,7 @@ std::vector<ServedPart::Answer> ServedPart::take(int worker, std::int64_t step, 
     waiting_.push_back({{worker, step, 0, staleness}, lap_->needed_version(worker, step)});
     if (at_once) {
         update(floats_of(gradient), lap_->plan.rows(worker, step));
-    } else if (step >= version_) {  // else backup: its step was complete without it
+    } else if (step >= version_) {  // otherwise backup: its step was complete without the gradient
         gradients_[step].emplace(worker, std::move(gradient));
         combine();
     }

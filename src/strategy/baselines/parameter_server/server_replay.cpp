@@ -136,7 +136,7 @@ bool ServerReplay::take(std::size_t p, int k) {
     return true;
 }
 
-// Every part goes on as far as its log and the workers allow, in turns. What comes after the end of a log changes nothing
+// Every part goes on as far as its log and the workers allow, in turns. Gradients after the end of a log change nothing
 // there.
 void ServerReplay::follow(std::vector<std::vector<std::uint16_t>> const& log) {
     auto const workers = static_cast<int>(workers_.size());

@@ -68,7 +68,7 @@ void RemoteSource::end() {
 
 namespace {
 
-// What this trainer does not own, its right neighbour's shards first, so that not all trainers ask one owner at a time.
+// The shards that this trainer does not own, its right neighbour's first, so that not all trainers ask one owner at a time.
 std::vector<ShardId> foreign_shards(OwnerTable const& owners, TrainerId self) {
     auto const own = owners.shards_of(self);
     auto const count = static_cast<int>(owners.owner.size());

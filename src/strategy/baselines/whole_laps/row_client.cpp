@@ -37,7 +37,7 @@ RowClient::Ticket RowClient::ask(RowsWanted wanted) {
 
 Buffer RowClient::take(Ticket ticket) {
     auto& asked = asked_.at(ticket);
-    while (!asked.rows) {  // what is there already costs no wait
+    while (!asked.rows) {  // rows that have arrived need no wait
         auto message = courier_.receive(0);
         if (!message) break;
         sort(std::move(*message));
@@ -54,7 +54,7 @@ void RowClient::wait_for(Asked& asked) {
     while (!asked.rows) {
         if (auto message = courier_.receive(0.1)) sort(std::move(*message));
         if (courier_.activity().leave) throw JobEnded{};
-        if (courier_.activity().lost > owners_.lost.size()) throw Paused{};  // the job is about to be put together anew
+        if (courier_.activity().lost > owners_.lost.size()) throw Paused{};  // the job is about to restart with new owners
         if (!asked.rows && monotonic_s() > deadline)
             throw CommError(fmt::format("rank {} sent no rows of shard {} for {:.0f} s; run.stall_s sets this limit",
                                         rank_of(owners_.of(asked.shard)).value, asked.shard.value, stall_s_));
@@ -89,7 +89,7 @@ void RowClient::drop(Ticket ticket) {
 void RowClient::settle() {
     std::erase_if(asked_, [](auto const& entry) { return static_cast<bool>(entry.second.rows); });
     for (auto& [ticket, asked] : asked_) asked.wanted = false;
-    if (courier_.activity().lost > owners_.lost.size()) return;  // some of it never comes
+    if (courier_.activity().lost > owners_.lost.size()) return;  // some of the rows never come
     auto const deadline = monotonic_s() + k_settle_s;
     while (!asked_.empty() && monotonic_s() < deadline)
         if (auto message = courier_.receive(0.05)) sort(std::move(*message));

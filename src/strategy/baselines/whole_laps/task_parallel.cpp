@@ -107,8 +107,8 @@ private:
         data_ready_ = true;
     }
 
-    // The wait for rows is no work: it lengthens the time from unit to unit, and has its own number. The first unit begins
-    // with the staging, so that the makespan includes the staging.
+    // The wait for rows does not count as work: it lengthens the time from unit to unit, and has its own number. The first
+    // unit begins with the staging, so that the makespan includes the staging.
     void train_unit(Journey& journey, MutableBytes state) override {
         auto& record = journey.record;
         auto const before = record.units.size();
