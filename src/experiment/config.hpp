@@ -41,22 +41,20 @@ struct DataConfig {
     LastBatch last_batch = LastBatch::keep;
     ValidationData validation = ValidationData::automatic;  // so far every trainer holds it all; "sharded" is an error
     Cache cache = Cache::all;  // all: shards in memory; window: read ahead in pieces; none: each row from the file
-    std::string
-        stage;  // a directory on each host: shards are copied there first, and checked; "": they are read where they are
+    std::string stage;         // a directory on each host: shards are copied there first, and checked; "": no copies
     // Rows are shuffled in the whole shard (0), or: the shard is cut into windows of this many rows, the windows come in
     // random order and are shuffled each in itself. `window` holds three of them in memory and takes 0 as 65536.
     std::int64_t shuffle_rows = 0;
 };
 
 struct ModelConfig {
-    std::string name;       // a name of `hopscotch models`, or "plugin" or "torchscript" with file
-    std::string file;       // plugin: the shared object; torchscript: the .pt
-    std::string init_from;  // a safetensors file; "": fresh weights
-    InitFrom init_mode =
-        InitFrom::strict;             // strict: same names and shapes; head: all but the last layer; partial: what fits
-    std::vector<std::string> freeze;  // patterns of parameter names, * for any text: fixed at init_from's values
-    bool cache_frozen = false;        // the frozen layers at the start compute each row once, as in evaluation
-    Json arguments;                   // the other keys of "model", an object; the zoo's entry checks them
+    std::string name;                       // a name of `hopscotch models`, or "plugin" or "torchscript" with file
+    std::string file;                       // plugin: the shared object; torchscript: the .pt
+    std::string init_from;                  // a safetensors file; "": fresh weights
+    InitFrom init_mode = InitFrom::strict;  // same names and shapes; head: all but the last layer; partial: what fits
+    std::vector<std::string> freeze;        // patterns of parameter names, * for any text: fixed at init_from's values
+    bool cache_frozen = false;              // the frozen layers at the start compute each row once, as in evaluation
+    Json arguments;                         // the other keys of "model", an object; the zoo's entry checks them
 };
 
 struct OptimizerConfig {
@@ -99,33 +97,28 @@ struct LossConfig {
     double quantile = 0.5;              // of loss quantile, (0, 1): 0.9 is exceeded by a tenth of the targets
 };
 
-struct ClipConfig {
-    std::optional<double> norm, value;  // none: no clip
-};
-
 struct TrainConfig {
     int epochs = 10;  // at most 100000
     int batch_size = 32;
     LossKind loss = LossKind::cross_entropy;  // default: cross_entropy, bce_with_logits for multilabel, mse for a regression
     LossConfig of_loss;
     Precision precision = Precision::fp32;  // bf16: forward and backward under autocast, weights stay fp32
-    bool channels_last = true;    // cnn, resnet, vgg, mobilenet compute on NHWC images; false: NCHW, PyTorch's default
-    ClipConfig clip;              // of the gradient, before the update
+    bool channels_last = true;  // cnn, resnet, vgg, mobilenet compute on NHWC images; false: NCHW, PyTorch's default
+    struct {
+        std::optional<double> norm, value;
+    } clip;                       // of the gradient, before the update; none: no clip
     int accumulate = 1;           // batches whose mean gradient makes one update; at a unit's end, fewer batches do
     double ema = 0;               // [0, 1): validation and best/ use weights averaged with this decay; 0: off
     bool outer_momentum = false;  // not a setting: resolve() sets it if strategy.outer has momentum, a part of the state
     EarlyStopping early_stopping;
-    // Random numbers are those of first weights, shuffling, dropout and augmentation. trial: each trial has its own.
-    // experiment: all trials (with search.repeats: all trials of the same repeat) have the same, so that only the settings
-    // differ.
+    // Of first weights, shuffling, dropout and augmentation: each trial has its own random numbers. experiment: all trials
+    // (with search.repeats: all trials of the same repeat) have the same, so that only the settings differ.
     SeedScope seed_scope = SeedScope::trial;
     OptimizerConfig optimizer;
     ScheduleConfig schedule;
 };
 
-// How low + i * step becomes a value: the decimal that people write, or the binary sum. Runs of earlier versions go on with
-// the sums that they began with.
-enum class StepValues { decimal, binary };
+enum class StepValues { decimal, binary };  // low + i * step, as people write it; of runs of earlier versions: the sum
 
 struct Experiment {
     std::string name = "experiment";
@@ -147,7 +140,6 @@ struct TrialConfig {
     TrainConfig train;
     DataConfig data;
     int repeat = 0, fold = 0;  // of search.repeats and search.folds
-
     // The id that addresses a trial's random numbers. The order of the shards always follows the trial's own id.
     TrialId seed_key(TrialId trial) const { return train.seed_scope == SeedScope::trial ? trial : TrialId(repeat); }
 };

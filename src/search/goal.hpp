@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/ids.hpp"
-#include "experiment/config.hpp"
+#include "experiment/search_config.hpp"
 
 namespace hopscotch {
 

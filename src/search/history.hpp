@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/ids.hpp"
-#include "experiment/config.hpp"
+#include "experiment/assignment.hpp"
 #include "search/past.hpp"
 
 namespace hopscotch {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "experiment/config.hpp"
+#include "experiment/search_config.hpp"
 #include "search/search.hpp"
 
 namespace hopscotch {

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "core/ids.hpp"
-#include "experiment/config.hpp"
+#include "experiment/strategy_config.hpp"
 
 namespace hopscotch {
 

@@ -11,6 +11,7 @@
 
 #include "core/log.hpp"
 #include "core/unit_parts.hpp"
+#include "data/batches/augment.hpp"
 #include "data/batches/batches.hpp"
 #include "data/batches/shard_source.hpp"
 #include "data/dataset/data_schema.hpp"
@@ -84,6 +85,8 @@ FeatureGather gather_by(PassPlan const& plan, std::byte const* uploaded) {
 Residency::Reserve reserve_of(std::int64_t total) { return {total / 4, total / 8}; }
 
 }  // namespace
+
+bool PassPlan::augments() const { return address && !augmenter.idle(); }
 
 std::int64_t PassPlan::bytes() const { return static_cast<std::int64_t>(PlanPlaces(*this).bytes()); }
 

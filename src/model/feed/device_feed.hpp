@@ -10,7 +10,6 @@
 #include <memory>
 #include <optional>
 
-#include "data/batches/augment.hpp"
 #include "data/batches/unit.hpp"
 #include "data/dataset/manifest.hpp"
 #include "model/feed/batch_buffers.hpp"
@@ -18,6 +17,9 @@
 #include "model/gpu/residency.hpp"
 
 namespace hopscotch {
+
+class Augmenter;
+class Normaliser;
 
 struct DeviceShard {
     at::Tensor features;  // bytes, as they are stored
@@ -32,7 +34,7 @@ struct PassPlan {
     FeatureType type;
     std::span<std::uint32_t const> order;
 
-    bool augments() const { return address && !augmenter.idle(); }
+    bool augments() const;
     std::int64_t bytes() const;
 };
 

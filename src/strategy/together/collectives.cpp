@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "experiment/config.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "strategy/common/resources.hpp"
 #include "strategy/together/step_plan.hpp"

@@ -5,11 +5,14 @@
 #include <map>
 #include <string>
 
-#include "experiment/config.hpp"
+#include "experiment/strategy_config.hpp"
 #include "schedule/visit.hpp"
 #include "strategy/common/devices.hpp"
 
 namespace hopscotch {
+
+struct Experiment;
+struct RunConfig;
 
 struct CollectivesChoice {
     Collectives used = Collectives::mpi;  // mpi or nccl
