@@ -1,5 +1,5 @@
 # The tests of a module are one program, tests/MODULE_tests, with an entry of CTest for each file, MODULE.FILE, and one for
-# each process count, MODULE.npN: all files that run under mpirun with so many processes.
+# each process count, MODULE.npN: all files that run under mpirun with this many processes.
 # hopscotch_test_program([BOTH_WORLDS] [PROGRAM name] LIBRARIES ...)
 #   BOTH_WORLDS: its files also run under mpirun (tests/both_worlds.hpp).
 # hopscotch_add_test(FILE.cpp [NP 4] [LONG_NP 2 3] [COST seconds] [PROGRAM name] [LABELS ...] [TIMEOUT seconds])

@@ -92,7 +92,7 @@ def not_measured(name, figure):
 
 
 def write(entries, missing):
-    """entries: {name: (figure, result)}; missing: {name: figure} without results, which need what nobody here has."""
+    """entries: {name: (figure, result)}; missing: {name: figure} without results, which need other machines."""
     claims = [each for _, result in entries.values() for each in result["claims"]]
     count = f"Of {len(claims)} claims, {sum(each['holds'] for each in claims)} hold.\n"
     sections = [section(name, *entry) for name, entry in entries.items()]

@@ -1,4 +1,4 @@
-"""Why claims do not hold. Written when the results are known, so these words are no part of a figure's script: the results
+"""Why claims do not hold. Written when the results are known, so these words are not in a figure's script: the results
 stay valid, and `scripts/evidence.sh --draw` brings the words onto the page.
 
 SPDX-License-Identifier: Apache-2.0

@@ -24,7 +24,7 @@ TIMES = [0.005, 0.01, 0.02, 0.04, 0.08]
 
 
 def synthetic(seconds, rates, epochs=4, **search):
-    """A search of models that wait so many seconds a batch; each of them with so many learning rates."""
+    """A search of models that wait this many seconds a batch; each of them with this many learning rates."""
     return {
         "data": {"path": "digits"},
         "model": {"name": "synthetic", "parameters": 1000, "seconds_per_batch": seconds[0]},

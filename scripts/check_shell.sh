@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks shell scripts with ShellCheck: words that split, values that are run, names that nobody set.
+# Checks shell scripts with ShellCheck: words that split, values that are run, names that are never set.
 #   scripts/check_shell.sh [FOLDER]   all shell scripts and batch templates below FOLDER; by default the repository's own
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail

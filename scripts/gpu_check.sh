@@ -30,7 +30,7 @@ while [[ $# -gt 0 ]]; do
     case $1 in
         --help) usage; exit 0 ;;
         --prebuilt | --bundle)
-            [[ -f ${2:-}/hopscotch-bundle ]] || stop "$1 ${2:-}: is no bundle (scripts/gpu_bundle.sh makes one)"
+            [[ -f ${2:-}/hopscotch-bundle ]] || stop "$1 ${2:-}: is not a bundle (scripts/gpu_bundle.sh makes one)"
             folder=$(cd "$2" && pwd)
             [[ $1 == --bundle ]] || prebuilt=$folder
             [[ $1 == --prebuilt ]] || bundle=$folder

@@ -30,6 +30,12 @@ STRUCT = re.compile(r"\bstruct\s+([\w:]*)[^;{}()=]*\{")
 COMMENT_OR_TEXT = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"')
 FUNCTION_BODY = re.compile(r"\)[\w\s]*(:[^;@]*)?@")  # of a method, or of a constructor with its initialisers
 NO_FIELDS = re.compile(r"(using|static|friend|template|typedef|enum)\b|(struct|class|union)\b[^@]*@?$")
+PHRASES = re.compile(  # that betray a translation
+    r"(?<!here )\b(?:is|are) no (?!longer|more|less|fewer|later|earlier|better|worse|faster|slower|larger|smaller|shorter)"
+    r"|\bso (?:many|much)\b(?! that)|\bof then\b|\b(?:some|no)body\b|\bwhat is no\b|\banother (?:\w+ )?\w+ than\b",
+    re.IGNORECASE,
+)
+QUOTED = re.compile(r"experiments/\w+/figure\.py|docs/results\.md|scripts/house_numbers\.py")  # hashed into results
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
@@ -43,7 +49,7 @@ def repository_files():
 
 
 def functions(files):
-    """Long functions and long parameter lists. A method's `self` is no parameter, as C++'s `this` is none."""
+    """Long functions and long parameter lists. A method's `self` does not count as a parameter."""
     long, wide = [], []
     for info in lizard.analyze_files(files, threads=1, exts=lizard.get_extensions([])):
         for function in info.function_list:
@@ -134,6 +140,17 @@ class Includes:
         return max((1 + self.depth(header) for header in self.direct.get(name, [])), default=0)
 
 
+def phrases(files):
+    found = []
+    for name in files:
+        if QUOTED.fullmatch(name):
+            continue
+        for number, line in enumerate(Path(name).read_text(encoding="utf-8").splitlines(), 1):
+            if phrase := PHRASES.search(line):
+                found.append(f'{name}:{number}: "{phrase[0]}"')
+    return found
+
+
 def report(what, found, goal="0"):
     print(f"{what:<44} {len(found):>5}   (bar {goal})")
     for line in found:
@@ -165,6 +182,7 @@ def main():
         report(f"structs with over {FIELDS} fields", wide_structs([name for name in code if name.startswith("src/")])),
         report(f"headers over {HEADER_LINES} lines", long_headers(code)),
         report(f"lines over {COLUMNS} columns", long_lines([name for name in files if TEXT.search(name)])),
+        report("phrases that betray a translation", phrases([name for name in files if TEXT.search(name)])),
         report_includes(code),
     ]
     print("excepted: " + "; ".join(f"{name} ({why})" for name, why in KNOWN.items()))

@@ -76,7 +76,7 @@ def main():
         summary = json.loads((options.run_dir / "summary.json").read_text())
         metric = options.metric or summary["metric"]
     except (OSError, ValueError, KeyError) as error:
-        parser.error(f"{options.run_dir} is no run directory ({error})")
+        parser.error(f"{options.run_dir} is not a run directory ({error})")
     curves = {}
     for line in (options.run_dir / "metrics.jsonl").read_text().splitlines():
         entry = json.loads(line)

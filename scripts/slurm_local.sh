@@ -30,7 +30,7 @@ install() {
     "${apt[@]}" install --no-install-recommends "${packages[@]}" >&2
 }
 
-# The first of three ports in a row on which nobody listens.
+# The first of three ports in a row on which no one listens.
 free_ports() {
     local port i
     while true; do
@@ -88,7 +88,7 @@ NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((port + 2)) CPUs=32
 PartitionName=low Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1 PreemptMode=REQUEUE GraceTime=20
 PartitionName=high Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=10 PreemptMode=OFF
 CONF
-    # Nobody opens these: the GPUs exist for the scheduler alone.
+    # No one opens these: the GPUs exist for the scheduler alone.
     touch "$folder"/gpu{0..3}
     echo "NodeName=n[1-2] Name=gpu File=$folder/gpu[0-3]" > "$folder/gres.conf"
     # The nodes share one host name and one /dev/shm, where Open MPI mixes up the segments of different nodes.

@@ -210,7 +210,7 @@ std::filesystem::path make_folders(std::filesystem::path const& root, std::files
         check_io(there, folder, "create");
         refuse_link(folder);
         if (!std::filesystem::is_directory(folder))
-            throw DataError(fmt::format("{}: is no folder (something else has its name); remove it", folder.string()));
+            throw DataError(fmt::format("{}: is not a folder (something else has its name); remove it", folder.string()));
     }
     return folder;
 }

@@ -50,7 +50,7 @@ std::string read_whole(std::filesystem::path const& path, ReadFrom from) {
     std::string text;
     for (std::size_t seen = 0; append_piece(in, path, text); seen = text.size())
         if (text.find('\0', seen) != text.npos)
-            throw DataError(fmt::format("{}: is no text (it has a byte of zero); restore it", path.string()));
+            throw DataError(fmt::format("{}: is not a text (it contains a zero byte); restore it", path.string()));
     return text;
 }
 

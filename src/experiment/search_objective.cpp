@@ -18,9 +18,11 @@ constexpr int k_most_copies = 1000;
 
 // Trials that take over each other's states are no longer copies of a configuration.
 void read_copies(ObjectReader& reader, std::string const& procedure, SearchConfig& out) {
-    reader.read({"repeats", "Each configuration is trained so many times with other random numbers, and the mean decides."},
+    reader.read({"repeats",
+                 "Each configuration is trained this many times with other random numbers, and the mean decides."},
                 out.copies.repeats, up_to(k_most_copies, at_least(1)));
-    reader.read({"folds", "Cross-validation: each configuration is trained so many times, each with other shards held out."},
+    reader.read({"folds",
+                 "Cross-validation: each configuration is trained this many times, each with other shards held out."},
                 out.copies.folds, up_to(k_most_copies, at_least(1)));
     if (out.copies.count() > k_most_copies)
         reader.problem("folds",

@@ -81,11 +81,11 @@ void read_metric(ObjectReader& reader, OwnMetrics own, SearchConfig& out) {
 
 void read_budget(ObjectReader reader, std::string const& procedure, SearchBudget& out) {
     reader.read({"trials", "No more configurations than this."}, out.trials, up_to(k_most_trials, at_least(1)));
-    reader.read({"epochs", "After so many epochs of all trials together, no trial starts or goes on."}, out.epochs,
+    reader.read({"epochs", "After this many epochs of all trials together, no trial starts or goes on."}, out.epochs,
                 up_to(1e12, at_least(1)));
     reader.read({"target", "After a trial has reached this value of the metric, no trial starts or goes on."}, out.target);
     if (ProcedureKeys(reader, procedure).include("patience"))
-        reader.read({"patience", "After so many trials in a row without a new best, no trial starts or goes on."},
+        reader.read({"patience", "After this many trials in a row without a new best, no trial starts or goes on."},
                     out.patience, at_least(1));
     reader.read({"hours", "Hours of wall clock of the whole run; then no trial starts or goes on."}, out.hours, above(0));
     reader.read({"hours_per_trial", "Hours of training and validation after which a trial is stopped, at the end of a lap."},
@@ -142,7 +142,7 @@ void read_epochs(ObjectReader& reader, ProcedureKeys const& own, SearchConfig& o
         reader.read({"eta", "One in eta trials continues, to eta times as many epochs."}, out.rule.eta,
                     up_to(1000, at_least(2)));
     if (own.include("min_trials"))
-        reader.read({"min_trials", "A trial is stopped only if so many others have trained as long."}, out.rule.min_trials,
+        reader.read({"min_trials", "A trial is stopped only if this many others have trained as long."}, out.rule.min_trials,
                     at_least(1));
     constexpr std::array<Name<AshaVariant>, 2> variants{{{"promote", AshaVariant::promote}, {"stop", AshaVariant::stop}}};
     if (own.include("variant"))
@@ -195,7 +195,7 @@ SearchConfig read_search(ObjectReader reader, OwnMetrics own_metrics) {
     read_epochs(reader, own, out);
     read_pbt(reader, own, out.rule.pbt);
     read_tpe(reader, SamplerKeys(reader, sampler), out.proposals.tpe);
-    reader.read({"lookahead", "A result reaches the search so many laps after its virtual end."}, out.decide.lookahead,
+    reader.read({"lookahead", "A result reaches the search this many laps after its virtual end."}, out.decide.lookahead,
                 up_to(1e6, at_least(0)));
     reader.read({"deterministic", "false: decide by arrival; then only the journal can replay the run."},
                 out.decide.deterministic);

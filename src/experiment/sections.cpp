@@ -29,8 +29,8 @@ void read_augment_keys(ObjectReader& reader, AugmentConfig& out) {
     if (own.include("probability", {"flip", "cutout"}))
         reader.read({"probability", "The probability that a row is changed."}, out.probability, between(0, 1));
     if (own.include("padding", {"crop"}))
-        reader.read({"padding", "Reflect-pad by so many pixels, then cut the image's own size out at random."}, out.padding,
-                    at_least(1));
+        reader.read({"padding", "Reflect-pad by this many pixels, then cut the image's own size out at random."},
+                    out.padding, at_least(1));
     if (own.include("size", {"cutout"}))
         reader.read({"size", "Side of the square that is set to the mean; parts outside of the image are cut off."},
                     out.size, at_least(1));
@@ -97,7 +97,7 @@ DataConfig read_data(ObjectReader reader, Problems& problems) {
         {"stage",
          "A directory on each host: shards are copied there first, and checked; empty: they are read where they are."},
         out.stage);
-    reader.read({"shuffle_rows", "Rows are shuffled in windows of so many rows; 0: in the whole shard."}, out.shuffle_rows,
+    reader.read({"shuffle_rows", "Rows are shuffled in windows of this many rows; 0: in the whole shard."}, out.shuffle_rows,
                 at_least(0));
     reader.finish();
     return out;
@@ -153,24 +153,24 @@ void read_on_end(ObjectReader& reader, RunConfig& out) {
                 out.on_end);
     if (!out.on_end.empty() && out.on_end.front().empty())
         reader.problem("on_end", "the first element is empty (the first element names the program); name a program");
-    reader.read({"on_end_s", "The command of on_end is killed after so many seconds."}, out.limits.on_end_s,
+    reader.read({"on_end_s", "The command of on_end is killed after this many seconds."}, out.limits.on_end_s,
                 up_to(1e9, above(0)));
 }
 
 void read_run_limits(ObjectReader& reader, RunConfig& out) {
     auto const limit = up_to(1e9, above(0));  // longer ones are more than clocks count
     reader.read({"checkpoint_every_s",
-                 "A trial's newest copy on the disk is not older than so many seconds, if the disk keeps up."},
+                 "A trial's newest copy on the disk is not older than this many seconds, if the disk keeps up."},
                 out.checkpoints.every_s, above(0));
-    reader.read({"checkpoint_mbps", "A trainer writes at most so many megabytes a second; 0: no limit."},
+    reader.read({"checkpoint_mbps", "A trainer writes at most this many megabytes a second; 0: no limit."},
                 out.checkpoints.mbps, at_least(0));
     reader.read({"checkpoint_keep",
                  "Newest files kept of a trial that goes on: --resume takes an older file if the newest is damaged."},
                 out.checkpoints.keep, up_to(1000, at_least(1)));
     reader.read({"report_every_s", "report.html is renewed so often; 0: only at the end of each job."}, out.report_every_s,
                 up_to(1e9, at_least(0)));
-    reader.read({"grace_s", "After a signal, the job saves its states and ends within so many seconds."}, out.limits.grace_s,
-                limit);
+    reader.read({"grace_s", "After a signal, the job saves its states and ends within this many seconds."},
+                out.limits.grace_s, limit);
     reader.read(
         {"silence_s",
          "A trainer that sends nothing for this many seconds is lost. On rank 0's host, a trainer is lost as soon as "

@@ -79,7 +79,7 @@ void read_groups_of_mop(ObjectReader& reader, StrategyKeys const& own, StrategyC
     out.group_size = 1;
     read_word_or(reader,
                  {"group_size",
-                  "So many trainers train a unit together; auto: a number that the first start of a run "
+                  "This many trainers train a unit together; auto: a number that the first start of a run "
                   "chooses; 1: no groups."},
                  {"auto", "a number of trainers", 1}, out.group_size, at_least(1));
     if (out.group_size == 1 && !out.auto_groups) return;
@@ -114,12 +114,13 @@ void read_server_keys(ObjectReader& reader, StrategyKeys const& own, StrategyCon
         reader.read({"part_mb", "No part of the parameters is larger (2^20 bytes)."}, out.server.part_mb, above(0));
     OwnKeys const of_mode(reader, mode, "mode");
     if (own.include("staleness") && of_mode.include("staleness", {"ssp"}))
-        reader.read({"staleness", "A worker is never more than so many steps ahead of the slowest."}, out.server.staleness,
+        reader.read({"staleness", "A worker is never more than this many steps ahead of the slowest."}, out.server.staleness,
                     at_least(0));
     if (own.include("aggregate") && of_mode.include("aggregate", {"backup"}))
-        reader.read({"aggregate",
-                     "A step is complete with the gradients of the first so many workers; without the key: all but one."},
-                    out.server.aggregate, at_least(1));
+        reader.read(
+            {"aggregate",
+             "A step is complete with the gradients of this many workers, the first ones; without the key: all but one."},
+            out.server.aggregate, at_least(1));
 }
 
 void read_averaging_keys(ObjectReader& reader, StrategyKeys const& own, StrategyConfig& out) {
@@ -199,7 +200,7 @@ std::string take_injection(Injection const& injection, InjectConfig& out) {
         return take_slow(injection, out);
     if (injection.name != "delay" || !has_keys(injection, {"sync_s"}))
         return fmt::format(
-            "is no known fault; write \"slow:rank=3,factor=2\" (a trainer's rank, a factor of 1 to {}) or "
+            "is not a known fault; write \"slow:rank=3,factor=2\" (a trainer's rank, a factor of 1 to {}) or "
             "\"delay:sync_s=20\" (0 to {})",
             k_most_slow, k_longest_delay_s);
     out.sync_s = injection.values[0].second;

@@ -78,7 +78,7 @@ void read_plateau(ObjectReader& reader, OwnKeys const& own, ScheduleConfig& out)
         reader.read({"factor", "The learning rate is multiplied by this when the loss has stopped falling."}, out.factor,
                     shrinks);
     if (own.include("patience", {"plateau"}))
-        reader.read({"patience", "So many epochs may pass without an improvement."}, out.patience, at_least(0));
+        reader.read({"patience", "This many epochs may pass without an improvement."}, out.patience, at_least(0));
     if (own.include("threshold", {"plateau"}))
         reader.read({"threshold", "A loss has fallen if it fell by this share."}, out.threshold, at_least_zero_below_one());
 }
@@ -95,11 +95,11 @@ ScheduleConfig read_schedule(ObjectReader reader) {
                                                        {"plateau", ScheduleKind::plateau}}};
     OwnKeys const own(reader, read_name(reader, {"name", "The schedule of the learning rate."}, kinds, out.kind));
     if (out.kind == ScheduleKind::exponential) out.gamma = 0.95;
-    reader.read({"warmup_epochs", "The learning rate rises from 0 over so many epochs first."}, out.warmup_epochs,
+    reader.read({"warmup_epochs", "The learning rate rises from 0 over this many epochs first."}, out.warmup_epochs,
                 at_least(0));
     if (own.include("step_epochs", {"step"}))
-        reader.read({"step_epochs", "The learning rate is multiplied by gamma every so many epochs."}, out.step_epochs,
-                    above(0));
+        reader.read({"step_epochs", "The learning rate is multiplied by gamma after each step_epochs epochs."},
+                    out.step_epochs, above(0));
     if (own.include("milestones", {"multistep"})) read_milestones(reader, out.milestones);
     if (own.include("gamma", {"step", "multistep", "exponential"}))
         reader.read({"gamma", "The factor of the learning rate; exponential: each epoch."}, out.gamma, above(0));
@@ -144,7 +144,7 @@ void read_loss(ObjectReader& reader, TrainConfig& out) {
 
 EarlyStopping read_early_stopping(ObjectReader reader) {
     EarlyStopping out;
-    reader.read({"patience", "A trial ends after so many epochs without an improvement of search.metric; 0: off."},
+    reader.read({"patience", "A trial ends after this many epochs without an improvement of search.metric; 0: off."},
                 out.patience, at_least(0));
     reader.read({"min_delta", "An improvement is larger than this."}, out.min_delta, at_least(0));
     if (reader.has("min_delta") && !reader.has("patience"))
@@ -170,7 +170,7 @@ TrainConfig read_train(ObjectReader reader) {
     reader.read({"clip_norm", "The gradient is scaled down to this norm before the update."}, out.clip.norm, above(0));
     reader.read({"clip_value", "Each number of the gradient is cut off at this value before the update."}, out.clip.value,
                 above(0));
-    reader.read({"accumulate", "The mean gradient of so many batches makes one update."}, out.accumulate, at_least(1));
+    reader.read({"accumulate", "The mean gradient of this many batches makes one update."}, out.accumulate, at_least(1));
     reader.read({"ema", "Validation and best/ use weights averaged with this decay; 0: off."}, out.ema,
                 at_least_zero_below_one());
     out.early_stopping =

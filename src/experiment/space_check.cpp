@@ -52,8 +52,8 @@ std::string overlap(std::string const& path, std::string const& rest) {
     if (std::ranges::find(parts, rest) == parts.end())
         return fmt::format("overlaps with \"{}\" (which sets it too); remove one", path);
     return fmt::format(
-        "is no setting, but a part of the entry \"{}\" (an entry is set as a whole); write --set 'space.{}={{...}}', with "
-        "everything that it needs",
+        "is not a setting, but a part of the entry \"{}\" (an entry is set as a whole); write --set 'space.{}={{...}}', "
+        "with everything that it needs",
         path, path);
 }
 

@@ -237,7 +237,7 @@ private:
         read_bound(reader, {"high", "The highest value, inclusive."}, out_.high);
         reader.read({"log", "Uniform in the logarithm."}, out_.log);
         reader.read({"step", "Only low, low + step, ... up to high."}, out_.step, above(0));
-        reader.read({"count", "So many points of a grid, both bounds included."}, out_.count, at_least(1));
+        reader.read({"count", "This many points of a grid, both bounds included."}, out_.count, at_least(1));
         if (problems_.entries().size() > before) return;
         if (out_.high < out_.low)
             reader.problem("high", fmt::format("must be at least low (got {} < {})", out_.high, out_.low));

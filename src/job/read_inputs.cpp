@@ -57,7 +57,7 @@ std::string text_of_run(RunOptions const& options) {
     document.set("run.dir", options.run_dir);
     if (options.allow_code) return document.dump(2);
     for (auto const& key : take_out_risky_keys(document))
-        log_info(fmt::format("{} of {} is not used (the directory may be somebody else's); --allow-code uses it", key,
+        log_info(fmt::format("{} of {} is not used (the directory may come from another person); --allow-code uses it", key,
                              options.run_dir));
     return document.dump(2);
 }

@@ -136,7 +136,7 @@ CheckpointFile::CheckpointFile(std::filesystem::path path, std::uint64_t most_by
     try {
         Preamble preamble;
         read_at(fd_, path_, std::as_writable_bytes(std::span(&preamble, 1)), 0);
-        if (preamble.magic != k_magic) throw DataError(fmt::format("{}: is no checkpoint", path_.string()));
+        if (preamble.magic != k_magic) throw DataError(fmt::format("{}: is not a checkpoint", path_.string()));
         auto const size = length_of(fd_, path_, most_bytes);
         bool const sane = preamble.header_bytes <= k_longest_header && preamble.state_bytes <= size;
         auto const before_parts = sizeof preamble + preamble.header_bytes + preamble.state_bytes;
@@ -169,7 +169,7 @@ CheckpointFile::CheckpointFile(std::filesystem::path path, std::uint64_t most_by
 CheckpointFile::~CheckpointFile() { ::close(fd_); }
 
 void CheckpointFile::read_state(MutableBytes into) const {
-    require(into.size() == state_bytes_, "a buffer of another size than the checkpoint's state");
+    require(into.size() == state_bytes_, "a buffer without the size of the checkpoint's state");
     read_at(fd_, path_, into, state_offset_);
     check_hash(xxh3(into));
 }

@@ -30,7 +30,7 @@ bool is_request(std::string const& name) { return name.ends_with(k_request) && !
 Json parsed(std::string const& text) {
     Problems problems("");
     auto out = parse_json(text, problems);
-    if (!problems.empty() || !out.is_object()) throw Error("is no JSON object");
+    if (!problems.empty() || !out.is_object()) throw Error("is not a JSON object");
     return out;
 }
 
@@ -76,7 +76,7 @@ std::vector<Inbox::Letter> Inbox::take() const {
         Letter letter;
         letter.name = file.stem().string();
         try {
-            if (!fs::is_regular_file(file, none)) throw Error("is no file (a folder, a pipe or a link to one)");
+            if (!fs::is_regular_file(file, none)) throw Error("is not a file (a folder, a pipe or a link to one)");
             if (fs::file_size(file) > k_most_bytes) throw Error("is too large");
             letter.request = request_from_text(read_whole(file));
         } catch (std::exception const& error) {

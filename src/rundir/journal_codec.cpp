@@ -228,7 +228,7 @@ Decision decision_from_json(Json const& json) {
         known |= name == name_of(kind);
         if (name == name_of(kind)) out.kind = kind;
     }
-    if (!known) throw Error("'kind' is '" + name + "', which is no decision");
+    if (!known) throw Error("'kind' is '" + name + "', which is not a decision");
     out.trial = TrialId(count_in(json, "trial"));
     out.epoch = static_cast<int>(integer_in(json, "epoch", -1, k_most));
     out.until_epoch = count_in(json, "until_epoch");

@@ -93,7 +93,7 @@ void refuse_what_no_run_wrote(fs::path const& path) {
                                           it->path().string()));
         if (is_in_the_way(*it, it.depth()))
             throw ConfigError(
-                fmt::format("{}: is no file (a run writes a file of that name); remove it", it->path().string()));
+                fmt::format("{}: is not a file (a run writes a file of that name); remove it", it->path().string()));
         if (it.depth() == k_deepest) it.disable_recursion_pending();
     }
     if (error)
@@ -220,7 +220,7 @@ void check_run_dir(fs::path const& path, RunDirUse use) {
     std::error_code error;
     auto const status = fs::status(path, error);
     if (fs::exists(status) && !fs::is_directory(status))
-        throw ConfigError(fmt::format("{}: exists already (and is no directory); use another run.dir", path.string()));
+        throw ConfigError(fmt::format("{}: exists already (and is not a directory); use another run.dir", path.string()));
     auto const names = fs::exists(status) ? entries_of(path) : std::vector<std::string>();
     if (use == RunDirUse::fresh && holds_run(path) && status_of(path) != "finished")
         throw ConfigError(fmt::format(

@@ -45,13 +45,14 @@ void refuse_differences(std::map<Rank, Hello> const& hellos, std::string const& 
             throw ConfigError(fmt::format("rank {} ({}) runs build {} (rank 0 runs {}); start every rank from one build",
                                           rank.value, hello.host, hello.build, build));
         if (hello.dataset_hash != first.dataset_hash)
-            throw ConfigError(
-                fmt::format("rank {} ({}) sees another dataset than rank {} ({}); copy one dataset directory to all hosts, "
-                            "or use a shared file system",
-                            rank.value, hello.host, first_rank.value, first.host));
+            throw ConfigError(fmt::format(
+                "rank {} ({}) sees a dataset that differs from that of rank {} ({}); copy one dataset directory to all "
+                "hosts, or use a shared file system",
+                rank.value, hello.host, first_rank.value, first.host));
         if (hello.cpu != first.cpu)
-            log_warning(fmt::format("rank {} ({}) has another CPU than rank {} ({} / {}): bits may differ between them",
-                                    rank.value, hello.host, first_rank.value, hello.cpu, first.cpu));
+            log_warning(fmt::format(
+                "rank {} ({}) has a CPU that differs from that of rank {} ({} / {}): bits may differ between them",
+                rank.value, hello.host, first_rank.value, hello.cpu, first.cpu));
     }
 }
 

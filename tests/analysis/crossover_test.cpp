@@ -71,7 +71,7 @@ TEST(Crossover, BandwidthOfOneModelIsTheClosedForm) {
     EXPECT_FALSE(faster(found.value / 1.01));
 }
 
-// With a model for every trainer nobody is idle under mop, and all-reduce can only come close.
+// With a model for every trainer no one is idle under mop, and all-reduce can only come close.
 TEST(Crossover, EnoughModelsAreNeverOvertaken) {
     auto contest = one_model();
     contest.work.models.assign(8, contest.work.models.front());

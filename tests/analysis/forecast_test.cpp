@@ -82,7 +82,7 @@ TEST(Forecast, AveragedSlotsTravelToo) {
     EXPECT_EQ(forecast(basis(), what).network_bytes, 2 * weights);
 }
 
-// Nobody knows the seconds: then no link costs any, and no price is made up.
+// No one knows the seconds: then no link costs any, and no price is made up.
 TEST(Forecast, WithoutSecondsTimesAreShares) {
     auto relative = basis();
     relative.knows_seconds = false;

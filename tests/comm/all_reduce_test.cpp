@@ -36,7 +36,7 @@ std::shared_ptr<Exchange> started(Courier& courier, Exchange::Plan plan, std::ui
     return exchange;
 }
 
-// Nobody closes before it has everyone's last word, and with it every message before that.
+// No one closes before it has everyone's last word, and with it every message before that.
 void leave(Courier& courier, World& world) {
     courier.leave_quietly();
     for (int rank = 0; rank < world.size(); ++rank)

@@ -326,7 +326,7 @@ TEST(SharedMemory, PagesAreLockedAndUnlockedWithoutThePoolsLock) {
         one->hand_over(std::move(mine));
     }
     static_cast<void>(one->acquire(8 * k_bytes));
-    for (int i = 0; i < 1001; ++i) static_cast<void>(one->acquire(k_bytes));  // nobody wants the large one
+    for (int i = 0; i < 1001; ++i) static_cast<void>(one->acquire(k_bytes));  // no one wants the large one
     EXPECT_GE(locked, 41);
     EXPECT_GT(unlocked, 15);
     EXPECT_EQ(in_time, locked + unlocked);

@@ -105,8 +105,8 @@ TEST(Courier, MessagesOfEverySizeArriveInOrder) {
 }
 
 // Which ranks hand memory over, and take it.
-enum class Sharing { nobody, odd_ranks, everybody };
-constexpr auto k_sharings = {Sharing::nobody, Sharing::odd_ranks, Sharing::everybody};
+enum class Sharing { none, odd_ranks, everybody };
+constexpr auto k_sharings = {Sharing::none, Sharing::odd_ranks, Sharing::everybody};
 
 void let_share(Courier& courier, Sharing sharing) {
     if (sharing == Sharing::everybody || (sharing == Sharing::odd_ranks && courier.world().rank().value % 2 == 1))
@@ -146,7 +146,7 @@ TEST(Courier, StatesOfAnySizeArriveWholeWithTheirHeaders) {
     for (auto const sharing : k_sharings) expect_states_of_any_size(sharing);
 }
 
-// A state of each rank goes round, and every rank adds one to all of it: nobody works on memory that is another's. They may
+// A state of each rank goes round, and every rank adds one to all of it: no one works on memory that is another's. They may
 // overtake each other, so their headers say how often they have hopped.
 TEST(Courier, StatesThatGoRoundAreWholeEverywhere) {
     for (auto const sharing : k_sharings)
@@ -285,7 +285,7 @@ TEST(Courier, APushThatNobodyTakesFailsWithinTheDeadline) {
     }
 }
 
-// After rank 0's shutdown others may have left already: what was pushed to them holds nobody up, a last word to rank 0
+// After rank 0's shutdown others may have left already: what was pushed to them holds no one up, a last word to rank 0
 // arrives.
 TEST(Courier, AfterTheShutdownNobodyWaitsForWhoHasLeft) {
     if (testing::mpi_world()) return;  // its order of events needs threads
@@ -314,7 +314,7 @@ TEST(Courier, AfterTheShutdownNobodyWaitsForWhoHasLeft) {
     });
 }
 
-// Rank 0 may be gone as soon as its farewell has been taken. A heartbeat that nobody takes would hold the trainer up.
+// Rank 0 may be gone as soon as its farewell has been taken. A heartbeat that no one takes would hold the trainer up.
 TEST(Courier, AfterTheFarewellNoHeartFollows) {
     if (testing::mpi_world()) return;  // its order of events needs threads
     auto const hub = make_thread_hub(2);
@@ -339,7 +339,7 @@ TEST(Courier, AfterTheFarewellNoHeartFollows) {
 // Making, mapping or page-locking the memory of a large state takes seconds. Meanwhile messages and heartbeats go their way.
 TEST(Courier, MessagesFlowWhileTheMemoryForAStateIsMade) {
     if (testing::mpi_world()) return;  // its order of events needs threads
-    for (auto const sharing : {Sharing::nobody, Sharing::everybody}) {
+    for (auto const sharing : {Sharing::none, Sharing::everybody}) {
         auto const hub = make_thread_hub(2);
         auto const world = make_thread_world(hub, Rank(0)), other = make_thread_world(hub, Rank(1));
         Courier sender(*world, {}), receiver(*other, {});

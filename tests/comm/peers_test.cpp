@@ -44,7 +44,7 @@ TEST(Peers, WhoIsHeardFromIsNotSilent) {
 TEST(Peers, TheDeadTheLostAndThoseThatLeft) {
     Peers peers(Rank(0), 4, 60);
     peers.watch({.silence_s = 60});
-    peers.is_dead(Rank(1));  // MPI says so: nobody waits for silence
+    peers.is_dead(Rank(1));  // MPI says so: no one waits for silence
     auto const silent = peers.newly_lost();
     ASSERT_EQ(silent.size(), 1U);
     EXPECT_EQ(silent[0].rank, Rank(1));

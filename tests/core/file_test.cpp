@@ -47,7 +47,7 @@ TEST_F(FileTest, LinesOfEveryLengthComeOneAfterAnother) {
         ASSERT_EQ(static_cast<std::size_t>(lines.number()), found.size());
     }
     EXPECT_EQ(found, wanted);
-    EXPECT_EQ(lines.bytes_of_lines(), text.size()) << "what has no line end is no line";
+    EXPECT_EQ(lines.bytes_of_lines(), text.size()) << "a text without a line end is not a line";
     EXPECT_EQ(lines.next(), std::nullopt) << "nor does it become one";
     EXPECT_EQ(read_whole(folder_ / "file"), text + "torn");
 }
@@ -62,7 +62,7 @@ TEST_F(FileTest, ALineWithoutEndIsRefused) {
 TEST_F(FileTest, HolesAreNoText) {
     auto const path = holding("{}\n");
     std::filesystem::resize_file(path, std::uintmax_t{1} << 40);
-    EXPECT_NE(complaint([&] { read_whole(path); }).find("is no text (it has a byte of zero)"), std::string::npos);
+    EXPECT_NE(complaint([&] { read_whole(path); }).find("is not a text (it contains a zero byte)"), std::string::npos);
     LineReader lines(path);
     EXPECT_EQ(lines.next(), "{}");
     EXPECT_NE(complaint([&] { lines.next(); }).find("file:2: the line is longer"), std::string::npos);

@@ -50,7 +50,7 @@ TEST(NpyImport, token_ids_to_classify) {
                                       {"longs", longs("(4, 2)", {1, 9, 3, 4, 0, 6, 7, 8})}}) {
         Arrays bad(array, k_labels);
         bad.options.vocabulary = 9;
-        EXPECT_NE(bad.error().find("row 0, element 1: 9 is no id below 9 (--vocabulary)"), std::string::npos) << type;
+        EXPECT_NE(bad.error().find("row 0, element 1: 9 is not an id below 9 (--vocabulary)"), std::string::npos) << type;
     }
 }
 

@@ -308,7 +308,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadOption{"shards", [](auto& o) { o.shards = 0; }, "--shards 0: must be at least 1"},
         BadOption{"language", [](auto& o) { o.task = Task::language; },
-                  "tokens are no rows of features; use 'hopscotch data import tokens'"},
+                  "tokens are not rows of features; use 'hopscotch data import tokens'"},
         BadOption{"two_classes", [](auto& o) { o.label = {"aa", "cc"}; },
                   "--label aa and 1 more: a class is one column (several are targets); add --regression or "
                   "--multilabel"},

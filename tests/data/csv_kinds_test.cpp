@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(Table, UnclearHeaders,
                                                        "'rare' occurs nowhere below, but '5.1' occurs below too"},
                                            UnclearCase{"a_name_beside_a_fraction",
                                                        "Anna,1.75,x\nBob,2.5,x\nCarl,3.5,y\nBob,4.5,y\n",
-                                                       "'Anna' occurs nowhere below, but '1.75' is no name"},
+                                                       "'Anna' occurs nowhere below, but '1.75' is not a name"},
                                            UnclearCase{"a_count_that_occurs_below", "0,1,2\n0,1,0\n3,4,1\n5,1,0\n",
                                                        "it counts 0, 1, ..., and some of these numbers occur below"}),
                          [](auto const& row) { return row.param.name; });
@@ -283,7 +283,7 @@ TEST(CsvColumns, dates_become_days) {
     Imported bad("when,y\n2024-02-30,0\n2024-02-28,1\n");
     bad.options.columns = {{"date", "when", ColumnType::date}};
     EXPECT_EQ(bad.error<DataError>(),
-              "a.csv:2: '2024-02-30' in column 'when' is no date such as 2024-05-31T12:30:00; correct "
+              "a.csv:2: '2024-02-30' in column 'when' is not a date such as 2024-05-31T12:30:00; correct "
               "it, or choose another --type");
 }
 
@@ -369,7 +369,7 @@ TEST(CsvColumns, are_one_thing_only) {
     EXPECT_EQ(import.error<ConfigError>(), "--id a and --type 0: the same column (it can be one thing only); choose one");
 }
 
-// 13: sources that are no regular files.
+// 13: sources that are not regular files.
 TEST(ReadableSources, pipes_and_gzip_are_copied) {
     Imported import("a,b\n1,0\n2,1\n");
     auto const pipe = import.dir / "pipe";

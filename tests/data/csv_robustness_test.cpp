@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are no good CSV, or an odd kind of it.
+// Files that are not valid CSV, or an odd kind of it.
 #include <gtest/gtest.h>
 
 #include "data/imported_csv.hpp"
@@ -64,7 +64,7 @@ TEST(CsvRobustness, too_many_columns) {
     std::string line((1 << 20) + 1, ',');  // one cell more than commas
     EXPECT_EQ(
         Imported(line + "\n" + line + "\n").error<DataError>(),
-        "a.csv: 1048578 columns (at most 1048576; a table with so many is probably transposed); remove columns, or import "
+        "a.csv: 1048578 columns (at most 1048576; a table with that many is probably transposed); remove columns, or import "
         "an npy array");
 }
 

@@ -87,7 +87,7 @@ TEST(Exif, damaged_and_absurd_blocks_say_nothing) {
             EXPECT_EQ(changed(4, number(offset, 4)), 1) << offset;
         EXPECT_EQ(changed(0, "MI"), 1);
         EXPECT_EQ(changed(8, number(0xffff, 2)), 6) << "the entry is there, those behind the end are not";
-        EXPECT_EQ(changed(8, number(1, 2)), 1) << "the entry is no part of the directory";
+        EXPECT_EQ(changed(8, number(1, 2)), 1) << "the entry is not a part of the directory";
         for (std::uint32_t const value : {0U, 9U, 0xffffU}) EXPECT_EQ(changed(30, number(value, 2)), 1) << value;
         for (std::uint32_t const type : {0U, 2U, 5U, 0xffffU}) EXPECT_EQ(changed(24, number(type, 2)), 1) << type;
         for (std::uint32_t const count : {0U, 2U, 0xffffffffU}) EXPECT_EQ(changed(26, number(count, 4)), 1) << count;

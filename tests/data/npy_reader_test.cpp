@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadNpy{"overflow", npy_with_header(header("'<f8'", "(4294967296, 4294967296)"), k_six),
                "malformed npy header (more than 2^63 bytes); save it again with numpy.save"},
         BadNpy{"negative", npy_with_header(header("'|u1'", "(-3, 2)"), k_six),
-               "malformed npy header (shape has a size that is no number); save it again with numpy.save"},
+               "malformed npy header (shape has a size that is not a number); save it again with numpy.save"},
         BadNpy{"no_shape", npy_with_header("{'descr': '|u1', 'fortran_order': False}", k_six),
                "malformed npy header (shape is missing); save it again with numpy.save"},
         BadNpy{"unknown_key", npy_with_header("{'descr': '|u1', 'colour': False}", k_six),

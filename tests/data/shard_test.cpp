@@ -178,7 +178,7 @@ TEST(Shard, other_shapes_types_and_files_are_refused) {
               "t.h5: dataset '/labels' is int64 [20] (dataset.json says float32 [20, 10]); import the dataset again");
     file.file = "u.h5";
     EXPECT_EQ(error(), "u.h5: no such file (named in dataset.json); restore it or import the dataset again");
-    write_text(dir / "u.h5", "this is no HDF5 file");
+    write_text(dir / "u.h5", "this is not an HDF5 file");
     EXPECT_TRUE(error().starts_with("u.h5: cannot be read as HDF5 (")) << error();
 }
 

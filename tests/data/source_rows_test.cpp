@@ -73,7 +73,7 @@ TEST(SourceRows, AColumnNamesThem) {
         EXPECT_EQ(rows->names[i], fmt::format("person {}", static_cast<int>(features[i]))) << i;
     EXPECT_EQ(source_heading(manifest, *rows), "who");
     EXPECT_EQ(manifest.row_size(), 1);
-    EXPECT_TRUE(decided(manifest, "column 'who' names the rows, and is no feature"));
+    EXPECT_TRUE(decided(manifest, "column 'who' names the rows, and is not a feature"));
 }
 
 TEST(SourceRows, TwoFilesCountAsOne) {
@@ -177,7 +177,7 @@ TEST(SourceRows, DamageIsFound) {
         file.create_dataset("/numbers", {ElementType::float32, {48}});
         file.close();
     }
-    EXPECT_EQ(said_of(csv), "rows.h5: '/numbers' is no list (of int64); restore it or import the dataset again");
+    EXPECT_EQ(said_of(csv), "rows.h5: '/numbers' is not a list (of int64); restore it or import the dataset again");
     write_text(path, "nothing");
     EXPECT_NE(said_of(csv).find("cannot be read as HDF5"), std::string::npos);
     std::filesystem::remove(path);

@@ -52,7 +52,7 @@ TEST_F(Stage, CopiesOnceAndMendsWhatIsDamaged) {
     EXPECT_EQ(copy(), path);
     EXPECT_EQ(files(), 1U);
     damage(path);
-    EXPECT_NE(refusal(stage_).find("cannot be copied"), std::string::npos) << "a damaged copy is no copy";
+    EXPECT_NE(refusal(stage_).find("cannot be copied"), std::string::npos) << "a damaged copy does not count";
 }
 
 TEST_F(Stage, ADamagedSourceIsNamedAndLeavesNothing) {

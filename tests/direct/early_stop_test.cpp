@@ -110,7 +110,7 @@ TEST(EarlyStopping, IsAFunctionOfTheTrialAlone) {
         }
         std::vector<int> ends;
         for (auto const& view : director->trials()) ends.push_back(view.epochs_done);
-        for (auto const& laps : open) EXPECT_TRUE(laps.empty()) << "a lap was released that nobody wants";
+        for (auto const& laps : open) EXPECT_TRUE(laps.empty()) << "a lap was released that no one wants";
         if (round == 0) expected = ends;
         EXPECT_EQ(ends, expected);
     }

@@ -23,7 +23,7 @@ TEST(Routes, OnTheWayATrialIsComparedWithTheTrialsBefore) {
     for (auto const& view : director->trials()) {
         EXPECT_GE(view.route.first.value, 0);
         EXPECT_EQ(view.route.direction == Direction::backward, view.id == TrialId(20))
-            << view.id.value << " (of trial 2 nobody knows whether it is long)";
+            << view.id.value << " (of trial 2 no one knows whether it is long)";
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run with rungs that gets more trials: a director that knows the numbers of then decides as the directors of then did, on
+// A run with rungs that gets more trials: a director that knows the earlier numbers decides as the earlier directors did, on
 // any number of trainers, and goes on with the new trials.
 #include <gtest/gtest.h>
 

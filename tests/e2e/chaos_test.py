@@ -44,7 +44,7 @@ def points():
 
 
 def kinds_at(point):
-    """Where nothing is written, a full disk or a torn write is no news."""
+    """Where nothing is written, a full disk or a torn write changes nothing."""
     return KINDS if re.search(r"\.(append|sync|rename)$", point) else KINDS[:2]
 
 

@@ -230,13 +230,13 @@ class Compare(Case):
         )
         for text in ("1gb", "fast", "0gbit", "-1gbit", "infgbit"):
             self.refuse(
-                f'--bandwidth: "{text}" is no bandwidth; write for example 1gbit, 100mbit or 12.5GB/s',
+                f'--bandwidth: "{text}" is not a bandwidth; write for example 1gbit, 100mbit or 12.5GB/s',
                 "compare",
                 "mop",
                 f"--bandwidth={text}",
             )
         self.refuse(
-            '--bandwidth: "" is no bandwidth; write for example 1gbit, 100mbit or 12.5GB/s',
+            '--bandwidth: "" is not a bandwidth; write for example 1gbit, 100mbit or 12.5GB/s',
             "compare",
             "mop",
             "--bandwidth",
@@ -251,7 +251,7 @@ class Compare(Case):
         for text in ("1kbit", "100tbit"):
             self.assertIn(f"\ncost model over {text}, 0 (", self.compared("mop", "--bandwidth", text, "--latency", "0"))
         self.refuse(
-            '--latency: "1" is no duration; write for example 0.1ms, 20us or 1s',
+            '--latency: "1" is not a duration; write for example 0.1ms, 20us or 1s',
             "compare",
             "mop",
             "--bandwidth=1gbit",

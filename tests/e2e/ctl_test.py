@@ -106,7 +106,7 @@ class Wishes(Ctl):
         self.do("finish")
         out, err = self.end_of(process)
         self.assertEqual(process.returncode, 0, out + err)
-        self.assertIn("] 100%  in ", err, "the laps that were not trained are no work that is left")
+        self.assertIn("] 100%  in ", err, "the laps that were not trained do not count as work that is left")
         self.assertEqual([(lap["trial"], lap["reason"]) for lap in left()], [(0, "stopped by a user")])
         self.assertEqual(left()[0]["validation"]["rows"], 0)
         code, out, err = self.run_hopscotch("replay", "out")
@@ -268,7 +268,7 @@ class Followed(Ctl):
         try:
             while part := os.read(master, 65536):
                 said += part
-        except OSError:  # Linux: nobody has the other end open
+        except OSError:  # Linux: no one has the other end open
             pass
         os.close(master)
         self.assertEqual(process.wait(), 75)
@@ -480,7 +480,7 @@ class Late(Ctl):
 
 
 class Retries(Ctl):
-    """Rows that cannot be read are no trial's fault."""
+    """Rows that cannot be read are not the fault of a trial."""
 
     def run_with(self, retries, folder, fault, strategy="mop"):
         self.write(

@@ -45,7 +45,7 @@ class DataImport(Case):
             "--colour",
             "grey",
         )
-        self.assertEqual((code, err), (0, ""))  # no progress where nobody looks
+        self.assertEqual((code, err), (0, ""))  # no progress where no one looks
         self.assertRegex(out, r"classification, 10 classes \(airplane, ")
         self.assertRegex(out, r"row +1 x 16 x 16 uint8")
         self.assertRegex(out, r"test +24 rows +4 shards of 6")
@@ -71,7 +71,7 @@ class DataImport(Case):
         code, out, err = self.run_import(*args, "--skip-bad")
         self.assertEqual((code, err), (0, ""))
         self.assertIn("skipped     1 files that cannot be decoded\n  in/a/0003.jpg: the file is empty\n", out)
-        self.assertIn("ignored     1 files that are no .jpg, .jpeg or .png\n", out)
+        self.assertIn("ignored     1 files that are not .jpg, .jpeg or .png\n", out)
 
     def test_idx_with_and_without_stratification(self):
         (self.cwd / "i").write_bytes(struct.pack(">4B3I", 0, 0, 8, 3, 40, 2, 2) + bytes(160))

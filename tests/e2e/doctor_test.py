@@ -21,7 +21,7 @@ class Doctor(Case):
     def test_one_process(self):
         code, out, err = self.run_hopscotch("doctor", "nowhere")
         self.assertEqual((code, out), (2, ""))
-        self.assertIn("nowhere: is no folder; name the folder that will hold your run directories\n", err)
+        self.assertIn("nowhere: is not a folder; name the folder that will hold your run directories\n", err)
         lone = {"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "0"}
         code, out, err = self.run_hopscotch("doctor", env=lone)
         self.assertEqual((code, err), (1, ""))

@@ -122,7 +122,7 @@ class Labels:
         return self.some([0, 2 ** bits[dtype] - (0 if beyond else 1)], dtype)
 
     def fraction(self):
-        self.refused = "a fraction is no class"
+        self.refused = "a fraction is not a class"
         return self.some([0.0, 1.0, 1.5], self.rng.choice(FLOATS))
 
     def one_hot(self):
@@ -177,7 +177,7 @@ class Labels:
     def nan(self):
         values = self.regression("<f8", lambda: self.rng.gauss(0, 1))
         values.ravel()[self.rng.randrange(values.size)] = self.rng.choice([numpy.nan, numpy.inf])
-        self.refused = "a target is no number"
+        self.refused = "a target is not a number"
         return values
 
     def two(self):

@@ -75,7 +75,7 @@ class Arrays:
         rng, values = self.rng, arrays[-1][0]
         if values.dtype.kind == "f" and rng.random() < 0.05:
             values.ravel()[rng.randrange(values.size)] = rng.choice([numpy.nan, numpy.inf, -numpy.inf])
-            self.refused = "a feature is no number"
+            self.refused = "a feature is not a number"
         elif rng.random() < 0.04:
             self.refused = "a row has no label"
             arrays[-1] = (values, arrays[-1][1][:-1], arrays[-1][2])

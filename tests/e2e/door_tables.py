@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables whose truth is known, by seed: every cell, type, class and header. `data import` reads them, h5py reads the
 shards, and each value is compared; some are trained on, and `predict` of the file must agree with `predict` of the
-dataset. A refusal is no difference, a silent change is one. For door_truth.py."""
+dataset. A refusal does not count as a difference, a silent change does. For door_truth.py."""
 
 import csv
 import datetime

@@ -41,7 +41,7 @@ class Door(unittest.TestCase):
 
 
 class TheCheckSees(unittest.TestCase):
-    """Another truth than that of the file must be found."""
+    """A truth that differs from the file must be found."""
 
     def test_a_change_of_one_cell(self):
         found = 0

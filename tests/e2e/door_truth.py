@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables, pictures and arrays whose truth is known, by seed, through `data import` and `predict` (door_tables.py,
-door_pictures.py, door_arrays.py). The kind changes from seed to seed. A refusal is no difference, a silent change is one.
-Needs h5py, numpy and Pillow. scripts/fuzz.sh --door SECONDS goes on for longer.
+door_pictures.py, door_arrays.py). The kind changes from seed to seed. A refusal does not count as a difference,
+a silent change does. Needs h5py, numpy and Pillow. scripts/fuzz.sh --door SECONDS goes on for longer.
 
     python3 door_truth.py BINARY [--seconds 60] [--seed 0] [--count N] [--kind tables|pictures|arrays]"""
 

@@ -134,7 +134,7 @@ class Extension(Disturbed):
 
 
 class Rungs(Disturbed):
-    """Runs with a rule: first the trials of then to their end, then the new ones beside their results."""
+    """Runs with a rule: first the earlier trials to their end, then the new ones beside their results."""
 
     def document(self, folder, **search):
         document = few(folder, 9, eta=2, **search)

@@ -93,7 +93,7 @@ class Groups(resume_test.Disturbed):
         self.assertEqual(self.outcome("out"), expected)
 
     def test_auto_is_chosen_once(self):
-        """Without an earlier run nobody knows seconds. A resumed run keeps the number, whatever the trainers are then."""
+        """Without an earlier run no one knows seconds. A resumed run keeps the number, whatever the trainers are then."""
         document = experiment(
             model={"name": "synthetic", "seconds_per_batch": 0, "seconds_per_row": 0.0005, "parameters": 1000},
             search={"procedure": "grid", "metric": "val_loss"},

@@ -61,10 +61,10 @@ def experiment(**changes):
 
 
 def strict_json(text):
-    """json.loads, but NaN and Infinity (which are no JSON) are errors."""
+    """json.loads, but NaN and Infinity (which are not JSON) are errors."""
 
     def refuse(token):
-        raise ValueError(f"{token} is no JSON")
+        raise ValueError(f"{token} is not JSON")
 
     return json.loads(text, parse_constant=refuse)
 
@@ -81,7 +81,7 @@ def without_launcher(text):
 
 
 def children(pid):
-    """Of each the pid, and the state as ps has it (Z: it has ended, and nobody has asked yet)."""
+    """Of each the pid, and the state as ps has it (Z: it has ended, and no one has asked yet)."""
     out = {}
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -106,7 +106,7 @@ def end_of_job(process, timeout=RUN_LIMIT_S):
     """What it wrote until it ended. Open MPI 4's mpirun may not end: hit by a signal, it can wait for
     ever in its own finalize for a lock of PMIx's, while all its ranks have ended. Then, and only then, it is killed here."""
     end = time.monotonic() + timeout
-    looks = 0  # in a row that found nobody alive
+    looks = 0  # in a row that found no one alive
     while True:
         try:
             return process.communicate(timeout=min(2, max(0, end - time.monotonic())))

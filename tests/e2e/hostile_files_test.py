@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every name that a run directory can hold, as something that somebody else has put there: a link, code, a file without end.
+"""Every name that a run directory can hold, as something that someone else has put there: a link, code, a file without end.
 Each command that takes a run directory ends by itself, executes nothing, and changes nothing outside. The default suite has
 a sample of the table, always the same; the long suite has the whole table."""
 
@@ -69,7 +69,7 @@ def link_to_its_content(path, outside):
 
 
 def second_name(path, outside):
-    """A hard link: who appends to the file changes somebody's."""
+    """A hard link: who appends to the file changes someone's."""
     target = outside / ("same-" + "-".join(path.parts[-3:]))
     target.write_bytes(path.read_bytes() if path.is_file() else b"precious\n")
     clear(path)
@@ -228,7 +228,7 @@ class HostileFiles(hostile_test.Prepared):
         for args in (("export", "optuna", "done"), ("export", "csv", "done"), PREDICT):
             done = cls.prepare(*args)
             assert done.returncode == 0, done.stderr
-        view = json.loads((cls.base / "done/live.json").read_text())  # so old that nobody waits for a newer one
+        view = json.loads((cls.base / "done/live.json").read_text())  # so old that no one waits for a newer one
         (cls.base / "done/live.json").write_text(json.dumps({**view, "unix_s": 1}))
         shutil.copy(PLUGIN, cls.base)
         write_trap(cls.base / "net.pt")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run directories and datasets of somebody who means harm: files that lie about their size, nest without end, lead elsewhere
+"""Run directories and datasets of someone who means harm: files that lie about their size, nest without end, lead elsewhere
 or never end. Each command ends soon and by itself, with little memory, says something, and changes nothing outside."""
 
 import collections
@@ -319,7 +319,7 @@ def of_files(table, *patterns):
 
 
 def some(cases, step):
-    """The default suite has one case of so many for commands that load LibTorch; it begins with those that never end."""
+    """The default suite has one case of many for commands that load LibTorch; it begins with those that never end."""
     return cases if LONG else cases[::step]
 
 
@@ -335,7 +335,7 @@ class Prepared(Case):
         cls.base = pathlib.Path(cls._folder.name) / "base"
         (cls.base / "outside").mkdir(parents=True)
         (cls.base / "outside/secret").write_text("secret")
-        (cls.base / "outside/trial-00000-e0001-s000-b000000-i1.ckpt").write_text("a file of somebody")
+        (cls.base / "outside/trial-00000-e0001-s000-b000000-i1.ckpt").write_text("a file of someone")
         shutil.copytree(cls.imported, cls.base / "digits")
         cls.write_experiment("done", 2)
         cls.write_experiment("out", 20)
@@ -348,7 +348,7 @@ class Prepared(Case):
         assert done.returncode == 0, done.stderr
         shutil.copytree(cls.base / "done", cls.base / "other")
         cls.killed()
-        # As if the job had died long ago, so that nobody waits for a newer view.
+        # As if the job had died long ago, so that no one waits for a newer view.
         view = json.loads((cls.base / "done/live.json").read_text())
         (cls.base / "out/live.json").write_text(json.dumps({**view, "status": "training", "unix_s": 1}))
 
@@ -489,7 +489,7 @@ class Hostile(Prepared):
 
 
 class LinksDuringARun(Case):
-    """Somebody puts links into the run directory while a job works on it."""
+    """Someone puts links into the run directory while a job works on it."""
 
     shards = 4
 

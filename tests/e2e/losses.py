@@ -96,7 +96,7 @@ def undisturbed(folder, silence_s):
 
 
 def losses(folder, count, rounds, silence_s, expected):
-    """Of all rounds with so many lost: the seconds until each was noticed, and those that the others stood still."""
+    """Of all rounds with this many lost: the seconds until each was noticed, and those that the others stood still."""
     noticed, stood = [], []
     for number in range(rounds):
         numbers = random.Random(f"{count}/{number}")

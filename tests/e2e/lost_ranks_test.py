@@ -16,7 +16,7 @@ from strategies_test import ONE_OF_EACH
 
 class LostRanks(Case):
     def begin_all(self, strategies=ONE_OF_EACH, laps=1, **run):
-        """One endless job of each strategy, side by side, each past so many laps."""
+        """One endless job of each strategy, side by side, each past this many laps."""
         jobs = []
         for i, strategy in enumerate(strategies):
             self.write(
@@ -86,7 +86,7 @@ class LostRanks(Case):
 
 
 class Ended(Case):
-    """With the default of run.silence_s: the end of a process on the same host is an event, and nobody waits for silence."""
+    """With the default of run.silence_s: the end of a process on the same host is an event, and no one waits for silence."""
 
     launcher_options = RECOVERY  # mpirun leaves the others alone: they must notice by themselves
     begin = faults_test.Faults.begin

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A job in a control group that has less memory than the job has states: a part of the states goes to the disk, and the
-kernel kills nobody. Slurm and containers limit memory in this way."""
+kernel kills no one. Slurm and containers limit memory in this way."""
 
 import os
 import pathlib

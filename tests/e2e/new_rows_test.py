@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`hopscotch predict` of rows that nobody imported. The oracle: the same rows in the dataset give the same predictions."""
+"""`hopscotch predict` of rows that no one imported. The oracle: the same rows in the dataset give the same predictions."""
 
 import csv
 import gzip

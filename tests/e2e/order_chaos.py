@@ -197,7 +197,7 @@ class Orders(Round):
             self.strike(process, job)
 
     def send(self, orders, process):
-        """All of them at once; returns when the answers are there, or nobody answers any more."""
+        """All of them at once; returns when the answers are there, or no one answers any more."""
         for attempt in range(AGAIN):
             if process.poll() is not None or not orders:
                 return

@@ -181,7 +181,7 @@ def lost_clone(run):
             if start[0] == source and start[1] <= epoch and run.trials[trial]["config"] == order["assignment"]
         ]
         if not fits:
-            none = not run.done[source]  # it was stopped in its first lap, and nobody took it up
+            none = not run.done[source]  # it was stopped in its first lap, and no one took it up
             ready = max(at, next((end for end, lap in run.done[source] if lap == epoch), len(run.journal)))
             if none or (finish is not None and (run.decides or finish <= ready)):
                 run.note("clones of sources without a lap" if none else "clones that a finish forestalled")
@@ -196,7 +196,7 @@ def lost_clone(run):
             run.note("clones of sources that ended before")
         else:
             run.note("clones that begin where it was said")
-    return f"trials {clones} are clones that nobody ordered" if clones else None
+    return f"trials {clones} are clones that no one ordered" if clones else None
 
 
 def lost_word(run, trial):
@@ -214,7 +214,7 @@ def lost_word(run, trial):
     what = f"trial {number} is {status} ({reason}) after epoch {run.last_epoch(number)} of {run.epochs}"
     if not words or words[-1][1] == "resume":
         if reason == BY_USER["stop"]:
-            return f"{what}; nobody wanted that last"
+            return f"{what}; no one wanted that last"
         goes_on = words or (not run.stops_early and (run.sources.get(number) or not run.decides))  # clones stop early, too
         if goes_on and not (whole or spoilt or run.has_order("finish")):
             return f"{what}; it should have gone on to the end"

@@ -167,7 +167,7 @@ class OwnModel(Case):
         return code, out, err, trace.exists()
 
     def foreign_runs(self):
-        """Two run directories of somebody else: the journal of one names the library, and the experiment of the other."""
+        """Two run directories of someone else: the journal of one names the library, and the experiment of the other."""
         shutil.copy(BUILD / "tests/plugins/traitor.so", self.cwd)
         self.ran({"name": "mlp", "hidden": [8]}, "out", "--trainers", "1")
         lines = [strict_json(line) for line in (self.cwd / "out/journal.jsonl").read_text().splitlines()]
@@ -253,7 +253,7 @@ class OwnModel(Case):
         for model, complaint in (
             ({**PLUGIN, "file": "nothing.so"}, "/model/file: nothing.so: no such file"),
             ({**PLUGIN, "dropuot": 0.1}, '/model/dropuot: unknown key; did you mean "dropout"?'),
-            ({**SCRIPT, "file": "net.so"}, "/model/file: net.so: is no TorchScript file, or damaged"),
+            ({**SCRIPT, "file": "net.so"}, "/model/file: net.so: is not a TorchScript file, or damaged"),
             ({**PLUGIN, "file": "net.pt"}, "/model/file: net.pt: cannot be loaded"),
         ):
             with self.subTest(complaint):
@@ -373,7 +373,7 @@ class Replaced(Case):
                 for args in (("--resume",), ("--set", "run.dir=new"))[: 1 if once else 2]:
                     code, _, err = self.run_hopscotch("run", "e.json", *args, "--trainers", "1")
                     self.assertEqual(code, 2, err)
-                    self.assertIn(f"digits/{name}: is another file than dataset.json describes", err)
+                    self.assertIn(f"digits/{name}: is not the file that dataset.json describes", err)
                 (self.cwd / "digits" / name).write_bytes(kept)
                 code, out, err = self.run_hopscotch("run", "e.json", "--resume", "--quiet", "--trainers", "1")
                 self.assertEqual(code, 0, out + err)
@@ -417,7 +417,7 @@ class Package(unittest.TestCase):
             self.assertEqual((self.prefix / "share" / name).read_text(), self.run_here(self.program, *words), name)
 
     def no_library_of_the_build(self):
-        """When its folder is gone, somebody else may put libraries there."""
+        """When its folder is gone, someone else may put libraries there."""
         elf = self.run_here("readelf", "-d", self.prefix / "bin/hopscotch-train")
         places = re.search(r"R(?:UN)?PATH.*\[(.*)\]", elf)[1].split(":")
         self.assertIn("hopscotch/torch", places[0])

@@ -63,7 +63,7 @@ class Owners(Case):
     def test_a_trainer_that_cannot_open_a_replica(self):
         """As on hosts that have the files of their own shards only: trainer 1 of 2 would share shard 2 with trainer 0."""
         self.write(experiment(train=TRAIN, space=SPACE, strategy={"name": "mop"}))
-        # Nobody can open it on one host, so the job must say so, and not hang between two roll calls.
+        # No one can open it on one host, so the job must say so, and not hang between two roll calls.
         (self.cwd / "digits" / "train-00002.h5").unlink()
         code, out, err = self.run_hopscotch("run", "e.json", np=3)
         self.assertEqual(code, 2, out + err)

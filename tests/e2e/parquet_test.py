@@ -152,7 +152,7 @@ class Tables(ParquetCase):
         told = ["2 empty texts count as", "28 texts such as NA, ? or NULL count as", "4 texts lose the blanks around them"]
         manifest, _ = self.imported_rows("t.parquet", "--missing", "mean")
         self.assertEqual(manifest["provenance"]["categories"]["s"], ["None", "a", "b"])
-        for words in (*told, "32 missing cells are no category"):
+        for words in (*told, "32 missing cells are not a category"):
             self.assertTrue(any(f"column 's': {words}" in text or words in text for text in manifest["decisions"]), words)
 
     def test_cells_without_a_value(self):
@@ -222,7 +222,7 @@ class Tables(ParquetCase):
         self.write_table(columns=table)
         manifest, rows = self.imported_rows("t.parquet")
         self.assertEqual((manifest["provenance"]["features"], manifest["provenance"]["label"]), (["x"], "y"))
-        self.assertIn("the index of a pandas frame is no feature: 'id' (--type keeps it)", manifest["decisions"])
+        self.assertIn("the index of a pandas frame is not a feature: 'id' (--type keeps it)", manifest["decisions"])
         (self.cwd / "out").rename(self.cwd / "before")
         self.assertEqual([row.name for row in self.imported_rows("t.parquet", "--id", "id")[1]], every(lambda n: f"r{n}"))
 
@@ -250,7 +250,7 @@ class Tables(ParquetCase):
         self.assertEqual([row.name for row in rows], [name.strip() for name in names] + every(str))
         self.assertEqual(
             [text for text in manifest["decisions"] if text.startswith("column 't'")],
-            ["column 't': 1 text loses the blanks around it", "column 't' names the rows, and is no feature"],
+            ["column 't': 1 text loses the blanks around it", "column 't' names the rows, and is not a feature"],
         )
 
     def test_advice_that_fits_parquet(self):

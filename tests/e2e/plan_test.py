@@ -178,9 +178,9 @@ class Plan(Case):
         self.write(synthetic())
         number = "no number (0 or more); write for example 0.002"
         self.refuse(
-            '--trainers: "0" is no number of trainers (1 to 100000); write for example 2,4,8\n'
-            '--bandwidth: "10" is no bandwidth; write for example 1gbit, 100mbit or 12.5GB/s\n'
-            '--latency: "soon" is no duration; write for example 0.1ms, 20us or 1s\n'
+            '--trainers: "0" is not a number of trainers (1 to 100000); write for example 2,4,8\n'
+            '--bandwidth: "10" is not a bandwidth; write for example 1gbit, 100mbit or 12.5GB/s\n'
+            '--latency: "soon" is not a duration; write for example 0.1ms, 20us or 1s\n'
             f'--price: "-1" is {number}\n'
             "--set train.epochs=0: must be at least 1 (got 0)",
             *("plan", "e.json", "--trainers", "0", "--bandwidth", "10", "--latency", "soon", "--price", "-1"),

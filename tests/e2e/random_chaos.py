@@ -3,7 +3,7 @@
 signals at random instants, resumed elsewhere until it has finished: everything that it leaves behind must be the undisturbed
 run's, and it must replay. Some get orders (hopscotch ctl) on the way; what those change comes with timing, so they are only
 compared with their own journal.
-  random_chaos.py [SECONDS [SEED]]                 so many seconds of experiments SEED/0, SEED/1, ...
+  random_chaos.py [SECONDS [SEED]]                 this many seconds of experiments SEED/0, SEED/1, ...
   random_chaos.py --only SEED/NUMBER [--times N]   exactly this one"""
 
 import json

@@ -185,7 +185,7 @@ class Maker:
         }
 
     def size_up(self):
-        """So many laps that the run is over soon: of the epochs a rule trains about a third."""
+        """This many laps that the run is over soon: of the epochs a rule trains about a third."""
         laps = (
             (100 if self.model["name"] in ("logistic", "mlp") else 30)
             * (0.5 if self.group else 1)

@@ -15,11 +15,11 @@ OF_RANKS = ("kill a rank", "kill the launcher")
 
 @dataclasses.dataclass
 class Job:
-    """When: so many undisturbed runs after the job has begun to write; below 0: before that; END: as soon as its journal
+    """When: this many undisturbed runs after the job has begun to write; below 0: before that; END: as soon as its journal
     says that it has ended."""
 
     trainers: int
-    world: str = "threads"  # or mpirun, shared (rank 0 trains too), recovery (a lost trainer is no end)
+    world: str = "threads"  # or mpirun, shared (rank 0 trains too), recovery (the job survives the loss of a trainer)
     misfortune: str = ""
     when: float = 0
     gap_s: float = 0  # from the signal to the kill

@@ -408,7 +408,7 @@ class Live(Report):
         self.ended_with(75, process, out + err)
         self.assertIn("report: out/report.html\n", out)
         self.interrupted()
-        # A resumed run begins without the old page, which says that nobody works on the run.
+        # A resumed run begins without the old page, which says that no one works on the run.
         process = self.begin(0, "--resume")
         self.wait_for(
             lambda: self.view()["status"] == "training" if (self.cwd / self.VIEW).exists() else False, "a view", process

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that are killed and go on with --resume: the same states, metrics and best model as one that nobody disturbed."""
+"""Runs that are killed and go on with --resume: the same states, metrics and best model as one that no one disturbed."""
 
 import hashlib
 import json
@@ -76,7 +76,7 @@ class Disturbed(Case):
         return self.known_outcomes[key]
 
     def killed_at_lap(self, laps, trainers="3", *options):
-        """SIGKILL as rank 0 receives the lap after so many of this job: never too late, however slow the machine is."""
+        """SIGKILL as rank 0 receives the lap after this many of this job: never too late, however slow the machine is."""
         fault = {"HOPSCOTCH_FAULT": f"lap.record:{laps + 1}:kill"}
         code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", trainers, *options, env=fault)
         self.assertEqual(code, -signal.SIGKILL, err + out)
@@ -226,7 +226,7 @@ class Resume(Disturbed):
         self.assertEqual(self.outcome("out"), expected)
 
     def saving(self, keep):
-        """Many checkpoints within one lap, of which so many stay; what the undisturbed run leaves."""
+        """Many checkpoints within one lap, of which this many stay; what the undisturbed run leaves."""
         train = {**TRAIN, "epochs": 1, "batch_size": 2}
         document = disturbed(train=train)
         slow = [f"slow:rank={rank},factor=20" for rank in (1, 2, 3)]  # the disk keeps up
@@ -536,7 +536,9 @@ class ResumeCommand(Disturbed):
         code, out, err = self.run_hopscotch("resume", "out", "--trainers", "2")
         self.assertEqual(code, 0, err + out)
         for key in ("run.on_end", "run.spill", "data.stage"):
-            self.assertIn(f"{key} of out is not used (the directory may be somebody else's); --allow-code uses it", err)
+            self.assertIn(
+                f"{key} of out is not used (the directory may come from another person); --allow-code uses it", err
+            )
         for place in ("ended", "elsewhere", "copies"):
             self.assertFalse((self.cwd / place).exists(), place)
 
@@ -649,7 +651,7 @@ class WrongStates(Disturbed):
         self.assertEqual(code, 75, err + out)
         self.assertRegex(
             err,
-            rf"trial {line['trial']}, epoch {line['epoch']}: {line['file']} holds another state than the journal says "
+            rf"trial {line['trial']}, epoch {line['epoch']}: {line['file']} does not hold the state in the journal "
             rf"\([0-9a-f]{{16}} instead of {line['state_hash']}; nothing was trained on it",
         )
         self.assertFalse(path.exists())

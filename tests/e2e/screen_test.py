@@ -23,7 +23,7 @@ except ImportError:
 
 
 class Terminal:
-    """A program on a terminal of so many columns and rows."""
+    """A program on a terminal of this many columns and rows."""
 
     def __init__(self, cwd, columns, rows, *args):
         self.screen = pyte.Screen(columns, rows)

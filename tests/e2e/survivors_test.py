@@ -88,7 +88,7 @@ class Survivors(Jobs):
 
     def test_killed_when_it_is_asked_for_the_best_state(self):
         # The state is gone. The others train its lap again.
-        train = {**SHORT, "epochs": 1}  # nobody else has run it: so this folder has the journal
+        train = {**SHORT, "epochs": 1}  # no one else has run it: so this folder has the journal
         expected = self.undisturbed(strategy={"name": "mop"}, train=train)
         best = self.summary("quiet")["best_trial"]
         home = next(lap["home"] for lap in self.laps("quiet") if lap["trial"] == best)
@@ -96,7 +96,7 @@ class Survivors(Jobs):
         self.finished(process, "out", expected, [home])
 
     def test_killed_while_it_leaves(self):
-        # Nobody waits run.deadline_s (60 s) for the last word of a rank that is silent.
+        # No one waits run.deadline_s (60 s) for the last word of a rank that is silent.
         expected = self.undisturbed(strategy={"name": "mop"}, train=SHORT)
         process = self.begin("out", {"name": "mop"}, fault="end.goodbye:1:kill:2", train=SHORT)
         out, err = self.end_of(process)
@@ -167,7 +167,7 @@ class Replaced(Jobs):
         return strict_json((self.cwd / folder / "experiment.json").read_text())["owners"].index(trainer)
 
     def test_a_shard(self):
-        self.lost_and_replaced("out", None, ".h5: is another file than dataset.json describes")
+        self.lost_and_replaced("out", None, ".h5: is not the file that dataset.json describes")
 
     def test_initial_weights(self):
         self.write(experiment(model=resume_test.MODEL, train={**resume_test.TRAIN, "epochs": 1}))
@@ -270,7 +270,7 @@ class SharedScheduler(Jobs):
 
 
 class WayOut(Jobs):
-    """Nobody can know of a death on the way out: the others wait half a minute in MPI_Finalize. So this job begins before
+    """No one can know of a death on the way out: the others wait half a minute in MPI_Finalize. So this job begins before
     all other tests of this file, and its end is checked after them."""
 
     processes = 3

@@ -203,7 +203,7 @@ TEST(Reader, InjectionsAreSpeltOut) {
     };
     for (auto const* text : {"delay:20", "slow", "delay:sync_s=2s", "slow:rank=1"})
         refused(text,
-                "is no known fault; write \"slow:rank=3,factor=2\" (a trainer's rank, a factor of 1 to 1000) or "
+                "is not a known fault; write \"slow:rank=3,factor=2\" (a trainer's rank, a factor of 1 to 1000) or "
                 "\"delay:sync_s=20\" (0 to 3600)");
     refused("slow:rank=0,factor=2", "names rank 0 (which schedules and does not train; trainers are ranks 1 and up)");
     for (auto const* rank : {"-1", "1.5", "1e300", "nan"})

@@ -107,7 +107,7 @@ TEST(Space, OnlyWhatATrialMayHave) {
     // What --set space.train.optimizer.lr.high=0.1 makes.
     EXPECT_EQ(
         refused(R"("train.optimizer.lr": [0.1, 0.2], "train.optimizer.lr.high": 0.1)"),
-        "e.json:3:35: /space/train.optimizer.lr.high: is no setting, but a part of the entry \"train.optimizer.lr\" (an "
+        "e.json:3:35: /space/train.optimizer.lr.high: is not a setting, but a part of the entry \"train.optimizer.lr\" (an "
         "entry is set as a whole); write --set 'space.train.optimizer.lr={...}', with everything that it needs");
 }
 

@@ -19,7 +19,7 @@ T const& any_of(Rng& rng, std::vector<T> const& items) {
     return items[below(rng, items.size())];
 }
 
-// Paths that lead elsewhere: out of the directory, absolute, to what is no regular file.
+// Paths that lead elsewhere: out of the directory, absolute, to what is not a regular file.
 std::string odd_path(Rng& rng);
 
 // One to four changes of values, keys, members; now and then of the text itself too.

@@ -196,9 +196,9 @@ public:
     void read(fs::path const& folder) override {
         auto const facts = read_run_facts(folder);
         if (facts.trainers() < 1 || facts.trainers() > 1 << 20)
-            throw Unexpected("so many trainers: " + std::to_string(facts.trainers()));
+            throw Unexpected("this many trainers: " + std::to_string(facts.trainers()));
         for (auto const owner : facts.fleet.owners.owner)
-            if (owner.value < 0 || owner.value >= facts.trainers()) throw Unexpected("an owner that is no trainer");
+            if (owner.value < 0 || owner.value >= facts.trainers()) throw Unexpected("an owner that is not a trainer");
         (void)to_json(facts).dump();
     }
 

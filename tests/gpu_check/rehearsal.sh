@@ -90,7 +90,7 @@ wanted() {  # TEXT OPTION...
     "$source/scripts/gpu_check.sh" "${@:2}" > said 2>&1 || code=$?
     if [[ $code -ne 2 ]] || ! grep -q "$1" said; then complain "gpu_check.sh ${*:2}: $code, $(tail -1 said)"; fi
 }
-wanted "is no bundle" --prebuilt "$work/all" smoke
+wanted "is not a bundle" --prebuilt "$work/all" smoke
 wanted "neither --prebuilt nor --bundle" smoke
 wanted "phase      takes" --prebuilt bundle
 printf '#!/bin/sh\nexit 1\n' > no_torch

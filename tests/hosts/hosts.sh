@@ -6,7 +6,7 @@
 #   hosts.sh rate RATE       limit every link, both directions: 1gbit, 100mbit, off
 #   hosts.sh run NP CMD...   mpirun with NP ranks, one a host in turn, over TCP alone; CMD may begin with options of mpirun
 #   hosts.sh cut I, heal I   unplug host I's link, and plug it in again
-#   hosts.sh lose I          host I loses its power: its link is cut, then its processes are gone; nobody is told
+#   hosts.sh lose I          host I loses its power: its link is cut, then its processes are gone; no one is told
 #   hosts.sh down            remove everything
 # HOPSCOTCH_HOSTS=NAME (three letters or less): hosts of their own, beside those of others.
 # SPDX-License-Identifier: Apache-2.0

@@ -58,6 +58,9 @@ clean_tree
 printf '// %0124d\n' 0 > src/core/broad.hpp
 expect refused 'src/core/broad.hpp:1: 127 columns'
 clean_tree
+echo '// so'' many trials' > src/core/told.hpp
+expect refused 'src/core/told.hpp:1: "so'' many"'
+clean_tree
 echo 'int g();' > src/core/h0.hpp
 for i in {1..13}; do echo "#include \"core/h$(( i - 1 )).hpp\"" > "src/core/h$i.hpp"; done
 echo '#include "core/h13.hpp"' > src/core/deep.cpp

@@ -230,7 +230,7 @@ TEST_F(RecorderTest, BoundaryStatesStayUntilClonesHaveFilesOfTheirOwn) {
     recorder.shelf().let_go({TrialId(0), 0});
     recorder.shelf().let_go({TrialId(0), 1});
     tidy(recorder);
-    EXPECT_FALSE(there(0, 1)) << "nobody began with it";
+    EXPECT_FALSE(there(0, 1)) << "no one began with it";
     EXPECT_TRUE(there(0, 2)) << "trial 1 did, and has nothing later";
     save(1, 4, 1);
     save(0, 6, 1);
@@ -264,7 +264,7 @@ TEST_F(RecorderTest, WhatALapOfThisJobBeginsWithStaysUntilItHasSaved) {
     tidy(recorder);
     EXPECT_TRUE(there(0, 2)) << "trial 0 begins with it";
     EXPECT_TRUE(there(2, 2)) << "trial 1 begins with it";
-    EXPECT_FALSE(there(1, 2)) << "nobody begins with it";
+    EXPECT_FALSE(there(1, 2)) << "no one begins with it";
     save(0, 3);
     save(1, 5);
     save(2, 9);
@@ -507,7 +507,7 @@ TEST_F(RecorderTest, ALapThatIsReleasedAsAnotherIsJournalledAgain) {
     EXPECT_EQ(released_laps(read_journal(directory_ / "journal.jsonl")).at({TrialId(1), 3})->clone_of, std::nullopt);
 }
 
-// A regression's hits are no accuracy, also when only its trial says that it is one.
+// A regression's hits do not make an accuracy, also when only its trial says that it is one.
 TEST_F(RecorderTest, TheLossIsTheTrialsOwn) {
     auto const facts = some_facts();
     Problems problems("f.json");

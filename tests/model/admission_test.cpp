@@ -55,7 +55,7 @@ std::unique_ptr<Admission> admission(Numbers& n) {
                                        [&n](std::int64_t bytes) { n.rooms.push_back(bytes); });
 }
 
-// A batch of 32 rows that takes so much on the way.
+// A batch of 32 rows that takes this much on the way.
 void batch(Admission& a, Numbers& n, std::int64_t takes) {
     BatchKind const kind{"resnet", 32};
     a.run({kind, {}, [&] { n.peak = std::max(n.peak, n.allocated + takes); }, {}});
@@ -232,7 +232,7 @@ TEST(Admission, FailsWithNumbers) {
     } catch (DoesNotFit const& e) {
         EXPECT_EQ(e.why(), DoesNotFit::Why::too_large);
     }
-    EXPECT_EQ(a->activations(kind), 0) << "a batch that failed is no measure";
+    EXPECT_EQ(a->activations(kind), 0) << "a batch that failed measures nothing";
 }
 
 TEST(Admission, UnderstandsTorchsWords) {

@@ -253,7 +253,7 @@ TEST(CachedStart, TellsWhyItCannotBe) {
               std::string::npos);
     EXPECT_NE(refusal([](TrialConfig& config) {
                   config.model.name = "mlp", config.model.arguments = Json(Json::Object{});
-              }).find("mlp is no chain"),
+              }).find("mlp is not a chain"),
               std::string::npos);
     copy_without(weights, "layer1.0.bn2.running_var", folder / "partial");
     EXPECT_NE(refusal([&](TrialConfig& config) {

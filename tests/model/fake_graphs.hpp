@@ -18,7 +18,7 @@
 namespace hopscotch::testing {
 
 struct Watched {
-    int captures = 0, replays = 0, given_back = 0, out_of_memory = 0;  // the last: so many captures find no memory
+    int captures = 0, replays = 0, given_back = 0, out_of_memory = 0;  // the last: this many captures find no memory
     std::vector<std::string> said;
     std::function<void()> harm;  // after each replay
 };

@@ -101,7 +101,7 @@ TEST(GraphCache, ALargerModelMovesTheMemoryAndWhatWasCapturedIsCapturedAgain) {
     Fixture f;
     f.after(5, key(32, 1, 100));
     f.after(5, key(32, 2, 500));  // needed a larger block
-    EXPECT_EQ(f.after(5, key(32, 1, 500)), "rrrckp") << "the first graph writes where nobody reads";
+    EXPECT_EQ(f.after(5, key(32, 1, 500)), "rrrckp") << "the first graph writes where no one reads";
 }
 
 TEST(GraphCache, AStructureThatComesBackToTheSameMemoryGoesOnReplaying) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU made of CPU tensors whose streams do nothing until somebody waits for it, and then no more than that needs: a wait
+// A GPU made of CPU tensors whose streams do nothing until someone waits for it, and then no more than that needs: a wait
 // that is missing shows as a wrong batch. eager: how likely work is also done at random moments, in any order that events
 // allow; 1: all of it is done at once.
 #pragma once

@@ -58,7 +58,7 @@ TEST_F(OwnMetrics, AddUpOverBatchesInAnyCut) {
 TEST_F(OwnMetrics, ThatFailSayWhoAndWhy) {
     auto const file = k_plugins + "odd_model.so";
     EXPECT_EQ(failure("metric_throws"), file + ": val_answer: no such answer");
-    EXPECT_EQ(failure("metric_throws_number"), file + ": val_answer threw something that is no std::exception");
+    EXPECT_EQ(failure("metric_throws_number"), file + ": val_answer threw something that is not a std::exception");
     EXPECT_EQ(failure("metric_nan"), "val_answer is nan (a metric must be a finite number); mend its value()");
 }
 

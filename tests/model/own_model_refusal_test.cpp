@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is refused before anything starts: files that are no models, models of other versions, and modules whose state would
+// What is refused before anything starts: files that are not models, models of other versions, and modules whose state would
 // not be in the state. Each complaint names the file and what to do.
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
@@ -99,11 +99,11 @@ TEST(Plugin, ModelsThatCannotTrain) {
         {"", ""},
         {"null", "makes no model (its function returns null)"},
         {"make_throws", "cannot be made (odd: no such thing)"},
-        {"make_throws_number", "cannot be made (it threw something that is no std::exception)"},
+        {"make_throws_number", "cannot be made (it threw something that is not a std::exception)"},
         {"no_parameters", "has no parameters that require a gradient (there is nothing to train); give it at least one"},
         {"outputs", "forward makes [2, 11] of 2 rows of shape 1x8x8 (the dataset has 10 outputs: [2, 10])"},
         {"throws", "forward fails on rows of shape 1x8x8 (not today)"},
-        {"throws_number", "forward throws something that is no std::exception"},
+        {"throws_number", "forward throws something that is not a std::exception"},
         {"detached", "forward gives outputs without gradients (detached, or computed under no_grad); keep the graph"},
         {"cost", "multiply_adds() gives nan (it is a cost); return at least 0"},
         {"double",
@@ -124,7 +124,7 @@ TEST(TorchScript, FilesThatAreNone) {
              {"empty.pt", ""}, {"text.pt", "no model"}, {"cut.pt", whole.substr(0, whole.size() / 2)}}) {
         auto const file = damaged(name, bytes);
         auto const said = refused(script(file));
-        EXPECT_TRUE(said.starts_with("is no TorchScript file, or damaged (")) << said;
+        EXPECT_TRUE(said.starts_with("is not a TorchScript file, or damaged (")) << said;
         EXPECT_TRUE(said.ends_with("); write it with torch.jit.script(model).save(file)")) << said;
         EXPECT_EQ(said.find('\n'), said.npos) << said;
         std::filesystem::remove(file);

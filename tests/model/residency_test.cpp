@@ -22,7 +22,7 @@ TEST(Residency, keeps_the_shards_that_came_first_as_long_as_they_fit) {
     EXPECT_EQ(residency.use(&k_shards[2], 101, 200), Place::host);  // 100 of them are not for shards
     EXPECT_EQ(residency.use(&k_shards[3], 100, 200), Place::device);
     EXPECT_EQ(residency.use(&k_shards[0], 400, 0), Place::device);    // is there
-    EXPECT_EQ(residency.use(&k_shards[2], 101, 300), Place::device);  // somebody freed memory
+    EXPECT_EQ(residency.use(&k_shards[2], 101, 300), Place::device);  // someone freed memory
 }
 
 TEST(Residency, makes_room_with_the_shard_that_was_used_last_and_never_takes_it_back) {

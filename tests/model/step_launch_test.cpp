@@ -17,7 +17,7 @@ struct Run {
     bool operator==(Run const&) const = default;
 };
 
-// Two units on a shard of so many rows, in batches of 7; the second is left and taken up again after `leave` updates.
+// Two units on a shard of this many rows, in batches of 7; the second is left and taken up again after `leave` updates.
 Run train(TrialConfig const& config, std::shared_ptr<Workspace> const& workspace, std::int64_t rows, int leave = 0) {
     Trial trial(config, digits(rows), workspace);
     auto const shard = source(random_shard(trial.manifest, rows, 1));

@@ -29,7 +29,7 @@ TEST(TorchWarnings, EachTextIsLoggedOnceWhoeverSaysItAndSomeNever) {
     auto const said = ::testing::internal::GetCapturedStderr();
     EXPECT_EQ(count(said, "weights are not in one chunk"), 1) << said;
     EXPECT_EQ(count(said, "something else"), 1) << said;
-    EXPECT_EQ(count(said, "cuBLAS"), 0) << "nobody can do anything about this one";
+    EXPECT_EQ(count(said, "cuBLAS"), 0) << "no one can do anything about this one";
 }
 
 }  // namespace torch_warnings_test

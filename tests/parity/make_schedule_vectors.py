@@ -35,7 +35,7 @@ def planned(schedule, epochs, rows, make):
 
 
 def plateau(losses, **options):
-    """The rate after each epoch. None: a loss that is no number."""
+    """The rate after each epoch. None: a loss that is not a number."""
     used = optimizer()
     scheduler = torch_lr.ReduceLROnPlateau(used, **options)
     lrs = []

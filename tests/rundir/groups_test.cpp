@@ -14,7 +14,7 @@ namespace groups_test {
 
 using namespace testing;
 
-// Of eight validation rows so many are right, epoch by epoch.
+// Of eight validation rows this many are right, epoch by epoch.
 void add(Tally& tally, int trial, std::vector<double> const& correct) {
     for (std::size_t epoch = 0; epoch < correct.size(); ++epoch)
         tally.add(lap_record(trial, static_cast<int>(epoch), correct[epoch]), LossKind::cross_entropy);

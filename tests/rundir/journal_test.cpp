@@ -321,7 +321,7 @@ TEST(Journal, DecisionsAndClonesComeBack) {
               std::tuple(clone.trial, clone.epoch, clone.until_epoch, clone.source, clone.why, clone.virtual_time));
     write(scratch / "bad", R"({"event": "decision", "kind": "guess"})"
                            "\n");
-    EXPECT_NE(message_of(scratch / "bad").find("'guess', which is no decision"), std::string::npos)
+    EXPECT_NE(message_of(scratch / "bad").find("'guess', which is not a decision"), std::string::npos)
         << message_of(scratch / "bad");
 }
 

@@ -84,7 +84,7 @@ void expect_the_run(std::vector<PastTrial> const& trials) {
     EXPECT_EQ(trials[2].losses, (std::vector{-0.1, std::numeric_limits<double>::infinity()}));
     EXPECT_EQ(trials[0].progress, PastTrial::Progress::ended);
     EXPECT_EQ(trials[1].progress, PastTrial::Progress::cut_off);
-    EXPECT_EQ(trials[2].progress, PastTrial::Progress::ended) << "though nobody has written its end";
+    EXPECT_EQ(trials[2].progress, PastTrial::Progress::ended) << "though no one has written its end";
     EXPECT_EQ(trials[0].assignment, (Assignment{{"train.optimizer.lr", Json(0.1)}}));
 }
 

@@ -130,7 +130,7 @@ TEST(RunDirectory, UnwritableParentIsNamedWithTheReason) {
     auto const below = refusal(scratch / "file/digits", RunDirUse::fresh);
     EXPECT_NE(below.find((scratch / "file").string()), std::string::npos) << below;
     EXPECT_NE(below.find("Not a directory"), std::string::npos) << below;
-    EXPECT_NE(refusal(scratch / "file", RunDirUse::fresh).find("is no directory"), std::string::npos);
+    EXPECT_NE(refusal(scratch / "file", RunDirUse::fresh).find("is not a directory"), std::string::npos);
     auto const kernel = refusal("/proc/hopscotch/digits", RunDirUse::fresh);  // refuses root too
     EXPECT_NE(kernel.find("no writing in /proc: "), std::string::npos) << kernel;
 }
@@ -141,7 +141,7 @@ TEST(RunDirectory, MissingIsAClearError) {
     EXPECT_EQ(refusal(scratch / "digits", RunDirUse::resume), "") << "there is nothing yet: it begins";
     write(scratch / "digits" / "experiment.json", "{}");
     EXPECT_NE(refusal(scratch / "digits", RunDirUse::resume).find("holds no run that could be resumed"), std::string::npos)
-        << "that is somebody's own file";
+        << "that is a user's own file";
 }
 
 TEST(RunDirectory, AJobThatDiedBeforeItsFirstLineIsNoObstacle) {
@@ -170,7 +170,7 @@ TEST(RunDirectory, WhatTheSearchWasToldIsKeptByResume) {
     EXPECT_FALSE(fs::exists(run / "start_from.json"));
     write(scratch / "own" / "start_from.json", "{}");
     EXPECT_NE(refusal(scratch / "own", RunDirUse::resume).find("holds no run"), std::string::npos)
-        << "that is somebody's own file";
+        << "that is a user's own file";
 }
 
 TEST(RunDirectory, ResumeTakesOfTheJournalWhatHasBeenRead) {
@@ -194,7 +194,7 @@ TEST(RunDirectory, ResumeRemovesWhatKilledWritersLeft) {
     for (auto const* name : {"0001-a.done.json.tmp", "0002-b.json", "0003-c.json.tmp"}) write(run / "inbox" / name, "{}");
     RunDirectory const resumed(run, RunDirUse::resume, no_facts());
     EXPECT_FALSE(fs::exists(run / "inbox" / "0001-a.done.json.tmp")) << "an answer";
-    EXPECT_TRUE(fs::exists(run / "inbox" / "0003-c.json.tmp")) << "somebody may be writing this request";
+    EXPECT_TRUE(fs::exists(run / "inbox" / "0003-c.json.tmp")) << "someone may be writing this request";
     EXPECT_TRUE(fs::exists(run / "inbox" / "0002-b.json"));
     EXPECT_TRUE(fs::exists(run / "checkpoints" / "trial-00001.ckpt"));
     EXPECT_EQ(std::distance(fs::directory_iterator(run / "checkpoints"), fs::directory_iterator()), 1);
@@ -237,12 +237,12 @@ TEST(RunDirectory, ARunDoesNotGoOnWhereItCannotWrite) {
          {"metrics.jsonl", "summary.json.tmp", "best/model.json", "best/trial-0/model.json.tmp", "best/validation.json"}) {
         fs::create_directories(run / name / "content");
         EXPECT_EQ(refusal(run, RunDirUse::resume),
-                  (run / name).string() + ": is no file (a run writes a file of that name); remove it");
+                  (run / name).string() + ": is not a file (a run writes a file of that name); remove it");
         fs::remove_all(run / name);
     }
     ASSERT_EQ(::mkfifo((run / "server_log.jsonl").c_str(), 0600), 0);
     EXPECT_EQ(refusal(run, RunDirUse::resume),
-              (run / "server_log.jsonl").string() + ": is no file (a run writes a file of that name); remove it");
+              (run / "server_log.jsonl").string() + ": is not a file (a run writes a file of that name); remove it");
 }
 
 // After a power cut a log may end in zeros, as the journal may. The zeros may be more than the memory holds.

@@ -80,7 +80,7 @@ private:
     Cast cast_;
     std::function<void(std::int64_t)> lap_taken_;
     Welcome welcome_;
-    std::vector<Trainer> trainers_;  // by rank; the first is nobody
+    std::vector<Trainer> trainers_;  // by rank; the first is empty
     std::deque<Rank> busy_;          // a rank for each lap that waits, in order
     std::deque<Message> messages_;   // to rank 0
     std::vector<Rank> failed_;

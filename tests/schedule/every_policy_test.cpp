@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every policy must keep to, on random clusters: each shard once in each lap, one trainer at a time, one unit at a time
-// on a trainer, validation at home, nobody starves.
+// on a trainer, validation at home, no one starves.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -141,7 +141,7 @@ TEST(EveryPolicy, TheWorkOfADecisionGrowsAtMostLikeTheLogarithm) {
     }
 }
 
-// One trainer, equal trials: nobody has a second turn before all have had the first.
+// One trainer, equal trials: no one has a second turn before all have had the first.
 TEST(EveryPolicy, EqualTrialsTakeTurns) {
     for (auto const name : {"planned", "lrtf"}) {
         std::vector<TrialCost> costs;

@@ -160,7 +160,7 @@ TEST(Owners, ALostTrainersShareGoesToTheOtherHolder) {
     }
 }
 
-// Owners by speed after a loss, and then more losses: nobody that is lost ever holds a shard again.
+// Owners by speed after a loss, and then more losses: no one that is lost ever holds a shard again.
 TEST(Owners, TheLostHoldNothingAfterMovesAndMoreLosses) {
     for (int shards : {3, 8, 13}) {
         auto table = plan_owners({shards, 9, {1, 0, 1, 0.7, 1}, OwnersBy::shares});

@@ -37,7 +37,7 @@ TEST(StateChain, ALapBeginsWhereTheOneBeforeEnded) {
     EXPECT_EQ(chain.at_begin_of({TrialId(0), 0}), std::nullopt);
     chain.ended(record(0, 0, 0, 0xa0));
     EXPECT_EQ(chain.at_begin_of({TrialId(0), 1}), 0xa0);
-    EXPECT_EQ(chain.at_begin_of({TrialId(0), 2}), std::nullopt) << "nobody knows yet";
+    EXPECT_EQ(chain.at_begin_of({TrialId(0), 2}), std::nullopt) << "no one knows yet";
     EXPECT_EQ(chain.complaint(record(0, 1, 0xa0, 0xa1)), "");
     EXPECT_EQ(chain.complaint(record(0, 1, 0xb0, 0xa1)),
               "trial 0, epoch 1 began with state 00000000000000b0 instead of state 00000000000000a0");
@@ -56,7 +56,7 @@ TEST(StateChain, ACloneBeginsWithItsSource) {
     EXPECT_EQ(chain.at_begin_of({TrialId(0), 1}), 0xa0);
 }
 
-// The journal of somebody else may name any epoch: no memory is taken for those between.
+// The journal of someone else may name any epoch: no memory is taken for those between.
 TEST(StateChain, AFarEpochIsKnownToo) {
     StateChain chain;
     int const far = 2'000'000'000;

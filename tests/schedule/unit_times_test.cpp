@@ -69,7 +69,7 @@ TEST(UnitTimes, NoiseMakesNothingDrift) {
     };
     EXPECT_NEAR(learned(k_large, 8, 2000), 8 * 1.13, 8 * 0.3) << "1.13: the mean of this noise";
     EXPECT_NEAR(learned(k_small, 1, 100'000), 1.13, 0.3);
-    EXPECT_NEAR(times.seconds(k_large), 8 * 1.13, 8 * 0.7) << "nobody has learned it since";
+    EXPECT_NEAR(times.seconds(k_large), 8 * 1.13, 8 * 0.7) << "no one has learned it since";
 }
 
 TEST(UnitTimes, NonsenseIsNotLearned) {

@@ -28,11 +28,11 @@ public:
     };
     using Loss = std::function<std::optional<double>(TrialId, Trial const&, int epochs)>;
 
-    // loss: after so many epochs; none: the trial fails there.
+    // loss: after this many epochs; none: the trial fails there.
     FakeDirector(Search& search, std::size_t in_flight, Loss loss, std::uint64_t seed)
         : search_(search), in_flight_(in_flight), loss_(std::move(loss)), rng_(seed) {}
 
-    // To the end, or at most so many laps. False: the contract was broken, see the failure.
+    // To the end, or at most this many laps. False: the contract was broken, see the failure.
     bool run(std::size_t most_laps = 1'000'000) {
         for (std::size_t laps = 0; laps < most_laps && !broken_; ++laps) {
             fill();
@@ -53,7 +53,7 @@ public:
     std::size_t count(State state) const {
         return static_cast<std::size_t>(std::ranges::count(trials_, state, &Trial::state));
     }
-    std::size_t count_at(int epochs) const {  // trials with at least so many
+    std::size_t count_at(int epochs) const {  // trials with at least this many
         return static_cast<std::size_t>(
             std::ranges::count_if(trials_, [&](auto const& each) { return each.epochs >= epochs; }));
     }

@@ -125,7 +125,7 @@ std::optional<double> some_loss(TrialId id, FakeDirector::Trial const&, int epoc
     return loss < 0.04 ? std::nullopt : std::optional(loss);
 }
 
-// In one or several steps: the first trials are those of a search of so many, to their end.
+// In one or several steps: the first trials are those of a search of this many, to their end.
 TEST(Growth, TheFirstTrialsAreThoseOfASmallSearch) {
     for (auto const& keys : k_growing)
         for (std::uint64_t seed = 0; seed < 12; ++seed) {

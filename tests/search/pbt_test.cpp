@@ -105,7 +105,7 @@ TEST(Pbt, TheWorstTakeOverTheBest) {
     std::vector<Proposal> population;
     while (auto next = search->next()) population.push_back(*next);
     ASSERT_EQ(population.size(), 8U);
-    EXPECT_TRUE(search->finished()) << "nobody else starts";
+    EXPECT_TRUE(search->finished()) << "no one else starts";
     auto const report = [&](int trial, int epoch, std::optional<double> loss) {
         return search->report({population[static_cast<std::size_t>(trial)].trial, epoch, loss});
     };

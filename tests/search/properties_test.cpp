@@ -120,7 +120,7 @@ void expect_within_table(Experiment const& experiment, FakeDirector const& direc
     auto const plan = plan_of(experiment);
     if (experiment.search.budget.epochs) return;  // what failures leave of it goes to others
     EXPECT_LE(director.trials().size(), static_cast<std::size_t>(plan.trials)) << about;
-    // Who has so many epochs has been let into the first rung that is as long.
+    // Who has this many epochs has been let into the first rung that is as long.
     for (int epochs = 1; plan.bound() == SearchPlan::Bound::exact && epochs <= plan.brackets.front().back().epochs;
          ++epochs) {
         std::int64_t most = 0;
@@ -137,7 +137,7 @@ void expect_within_table(Experiment const& experiment, FakeDirector const& direc
     EXPECT_LE(epochs, plan.most) << about;
 }
 
-// The check of procedures that clone refuses keys of the model, whose values are the state's shape; here nobody trains.
+// The check of procedures that clone refuses keys of the model, whose values are the state's shape; here no one trains.
 Experiment any_experiment(std::string const& search, std::string const& space, int epochs, std::uint64_t seed) {
     auto const train = fmt::format("{{\"epochs\": {}}}", epochs);
     if (!row_of(search).clones) return search_experiment(search, space, train, std::to_string(seed));
@@ -200,7 +200,7 @@ std::vector<ProcedureTraits> all_that_draw() {
 INSTANTIATE_TEST_SUITE_P(Search, Any, ::testing::ValuesIn(all_that_draw()),
                          [](auto const& each) { return std::string(each.param.name); });
 
-// Whatever the settings, somebody can always go on.
+// Whatever the settings, someone can always go on.
 TEST(Search, NoDeadlockForAnyEpochsEtaAndInFlight) {
     std::string const space = R"({"train.optimizer.lr": {"type": "float", "low": 0, "high": 1}})";
     for (auto const* procedure : {"hyperband", "asha", "successive_halving"})
@@ -219,7 +219,7 @@ TEST(Search, NoDeadlockForAnyEpochsEtaAndInFlight) {
                         in_flight);
                     ASSERT_TRUE(director.run()) << procedure << " " << epochs << " " << eta << " " << in_flight;
                     EXPECT_EQ(director.trials().size(), 30U);
-                    EXPECT_GE(director.count_at(epochs), 1U) << "nobody reached the end";
+                    EXPECT_GE(director.count_at(epochs), 1U) << "no one reached the end";
                 }
             }
 }

@@ -144,7 +144,7 @@ TEST(Asha, PromotionTrace) {
         [&](TrialId id, auto const&, int epochs) -> std::optional<double> {
             if (id.value == 7) return std::nullopt;
             auto const found = losses.at(id.value).find(epochs);
-            return found != losses.at(id.value).end() ? found->second : 100;  // between the rungs nobody looks
+            return found != losses.at(id.value).end() ? found->second : 100;  // between the rungs no one looks
         },
         1);
     ASSERT_TRUE(director.run());

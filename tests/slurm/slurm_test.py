@@ -85,7 +85,7 @@ class Slurm(Case):
             time.sleep(0.05)
 
     def until_saved(self, folder="out", times=1):
-        """Until the run, started so many times, has finished a lap and saved a state since its last start."""
+        """Until the run, started this many times, has finished a lap and saved a state since its last start."""
 
         def there():
             path = self.cwd / folder / "journal.jsonl"
@@ -108,7 +108,7 @@ class Slurm(Case):
         return {trial["id"]: trial["state_hash"] for trial in summary["trials"]}
 
     def plain(self, *args):
-        """The states of a plain run with threads. A synthetic model sleeps less here, which is no part of its state."""
+        """The states of a plain run with threads. A synthetic model sleeps less here, which is not a part of its state."""
         synthetic = json.loads((self.cwd / "e.json").read_text())["model"]["name"] == "synthetic"
         faster = ["--set", "model.seconds_per_batch=0"] if synthetic else []
         self.succeed("--quiet", "--trainers", "2", "--overwrite", "--set", "run.dir=plain", *faster, *args)
@@ -120,7 +120,7 @@ class Slurm(Case):
         self.assertGreaterEqual(sum(line["event"] == "run_resumed" for line in self.journal(folder)), 1)
 
     def was_interrupted(self, signal_number, folder="out"):
-        """The run has saved its trials and stopped by itself; nobody killed it."""
+        """The run has saved its trials and stopped by itself; no one killed it."""
         ends = [line for line in self.journal(folder) if line["event"] == "run_ended" and line["status"] == "interrupted"]
         self.assertEqual([line["reason"] for line in ends], [f"signal {signal_number}"], self.output())
 

@@ -68,7 +68,7 @@ public:
         WrappedPass::begin_pass(shard, address, batch_size);
     }
     std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) override {
-        if (batches_left_-- == 0) throw std::runtime_error("no memory left");  // in the middle of a pass that nobody ends
+        if (batches_left_-- == 0) throw std::runtime_error("no memory left");  // in the middle of a pass that no one ends
         return WrappedPass::next_gradient(ready, on_batch);
     }
 
@@ -193,7 +193,7 @@ TEST(Failure, InValidationEndsThatTrialAlone) { check_all({Fault::validation, 0,
 
 TEST(Failure, InInitialisationEndsThatTrialAlone) { check_all({Fault::initialisation, 0, 0, "epoch 0", 0}); }
 
-// Where all trainers train a trial together: the one that fails goes on taking part in every step, so nobody waits for it.
+// Where all trainers train a trial together: the one that fails goes on taking part in every step, so no one waits for it.
 void check_group(Fault fault, int epoch, std::string const& what, std::optional<int> shard) {
     for (auto const& row : strategy_traits()) {
         if (row.training != Training::together) continue;
@@ -259,7 +259,7 @@ TEST(RollCall, RanksThatDoNotAnswerAreListed) {
         run.limits.silence_s = 0.05;  // of ranks that never speak; a trainer that reads its data has until setup_s
         run.limits.setup_s = k_never_s;
         call_roll(courier, Welcome{}, k_test_build, run);
-        FAIL() << "nobody answered, and nobody complained";
+        FAIL() << "no one answered, and no one complained";
     } catch (CommError const& error) {
         std::string const said = error.what();
         EXPECT_NE(said.find("has been silent for "), said.npos) << said;
@@ -279,7 +279,7 @@ TEST(RollCall, TrainersThatDoNotOpenTheirDataAreListed) {
     run.limits.silence_s = run.limits.deadline_s = k_never_s;
     try {
         call_roll(courier, Welcome{}, k_test_build, run);
-        FAIL() << "nobody answered, and nobody complained";
+        FAIL() << "no one answered, and no one complained";
     } catch (CommError const& error) {
         EXPECT_STREQ(
             error.what(),

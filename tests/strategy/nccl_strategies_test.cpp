@@ -208,7 +208,7 @@ struct Watched {
     std::atomic<int> zeroed = 0;
 };
 
-// What is launched behind a mean that nobody has waited for could keep the host waiting, without a deadline.
+// What is launched behind a mean that no one has waited for could keep the host waiting, without a deadline.
 class Watching final : public testing::WrappedPass {
 public:
     Watching(std::unique_ptr<TrainingPass> pass, FakeNccl const& calls) : WrappedPass(std::move(pass)), calls_(calls) {}

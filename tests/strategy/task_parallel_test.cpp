@@ -159,7 +159,7 @@ TEST(TaskParallel, WhatTheOwnerCannotReadEndsTheJob) {
             if (world.rank() != Rank(0)) return trainer_main(world, k_test_build);
             lap_after_damage(world, data);
         });
-        FAIL() << "nobody missed the rows";
+        FAIL() << "no one missed the rows";
     } catch (CommError const& error) {
         auto const text = std::string(error.what());
         EXPECT_NE(text.find("rank 2 ("), text.npos) << text;
@@ -217,7 +217,7 @@ TEST_F(Unanswered, LateRowsAreDropped) {
     EXPECT_EQ(client.take(wanted).bytes().size(), 24U);
 }
 
-// Who leaves takes what is still on its way, so that nobody waits for that.
+// Who leaves takes what is still on its way, so that no one waits for that.
 TEST_F(Unanswered, WhatIsOnItsWayIsTakenBeforeLeaving) {
     RowClient client(resources_, [](Incoming) {});
     auto const ticket = client.ask({0, ShardId(0), 0, 3, {}});

@@ -251,7 +251,7 @@ ModelFactory faulty(bool whole_model) {
     };
 }
 
-// The other members go on with the steps of the unit, and nobody hangs. factory: of the second member only.
+// The other members go on with the steps of the unit, and no one hangs. factory: of the second member only.
 void expect_failure(bool whole_model, std::string const& reason) {
     run_thread_ranks(5, [&](World& world) {
         bool const faulty_here = whole_model ? world.rank() == Rank(2) : true;

@@ -48,7 +48,7 @@ struct FakeState final : PassingState {
         : trial(of_trial), units(so_far), host(std::move(values)), rng(dice), failing(odds) {}
     std::size_t bytes() const override { return host.size() * sizeof(host.front()); }
     std::uint64_t hash() override {
-        EXPECT_FALSE(elsewhere) << "memory is read that belongs to somebody else";
+        EXPECT_FALSE(elsewhere) << "memory is read that belongs to someone else";
         if (failing > 0 && rng.uniform() < failing) throw Failure();
         hashed = host;
         return hash_of(host);
@@ -61,7 +61,7 @@ struct FakeState final : PassingState {
 };
 using State = std::shared_ptr<FakeState>;
 
-// Does a task when somebody waits, or at random moments, in any order.
+// Does a task when someone waits, or at random moments, in any order.
 class LateHelper final : public Helper {
 public:
     LateHelper(Rng& rng, double eager) : rng_(rng), eager_(eager) {}
@@ -139,7 +139,7 @@ public:
 private:
     static FakeState& of(PassingState& state) { return dynamic_cast<FakeState&>(state); }
     static void read(FakeState& from, Values& to) {
-        EXPECT_FALSE(from.elsewhere) << "memory is copied that belongs to somebody else";
+        EXPECT_FALSE(from.elsewhere) << "memory is copied that belongs to someone else";
         to = from.host;
     }
     void one() {

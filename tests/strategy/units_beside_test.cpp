@@ -61,7 +61,7 @@ public:
     bool begin_fetch() override {
         leaving_ = host_;
         device_->out.assign(block_.begin(), block_.end());
-        std::memset(host_.data(), 0xA5, host_.size());  // nobody may look before the end
+        std::memset(host_.data(), 0xA5, host_.size());  // no one may look before the end
         return true;
     }
     void await_fetch() override {

@@ -54,7 +54,7 @@ TEST(Comparisons, ParetoOfAMetricAndAMeasure) {
     ASSERT_EQ(front->points.size(), 3U);
     EXPECT_EQ(front->points[0].trial, TrialId(2)) << "of 1 MB: 3 s rather than 4 s";
     EXPECT_FALSE(pareto_of(summary, SearchConfig{}, sizes));
-    EXPECT_FALSE(pareto_of(summary, searching("val_accuracy", "parameters"), {})) << "nobody has measured";
+    EXPECT_FALSE(pareto_of(summary, searching("val_accuracy", "parameters"), {})) << "no one has measured";
     EXPECT_EQ(pareto_text(with_trials({})), "");
 }
 

@@ -21,7 +21,7 @@ void check_out_file(std::string const& path, std::string const& kind) {
         throw ConfigError(fmt::format("--out \"{}\": {}; name the {} to write", path,
                                       path.empty()              ? "is empty"
                                       : fs::is_directory(there) ? "is a directory"
-                                                                : "is no regular file",
+                                                                : "is not a regular file",
                                       kind));
     auto const folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
     if (::access(folder.c_str(), W_OK | X_OK) != 0)

@@ -49,7 +49,7 @@ double parse_bandwidth(std::string_view text, std::string_view option) {
     // "1Gb" may mean either, so that bytes need their /s and bits their name.
     if (!value || *value <= 0)
         throw ConfigError(
-            fmt::format("{}: \"{}\" is no bandwidth; write for example 1gbit, 100mbit or 12.5GB/s", option, text));
+            fmt::format("{}: \"{}\" is not a bandwidth; write for example 1gbit, 100mbit or 12.5GB/s", option, text));
     if (*value < k_slowest || *value > k_fastest)
         throw ConfigError(fmt::format("{}: \"{}\" is out of range (1kbit to 100tbit a second)", option, text));
     return *value;
@@ -59,7 +59,7 @@ double parse_duration(std::string_view text, std::string_view option) {
     if (text == "0") return 0;
     auto const value = parse(text, k_durations);
     if (!value)
-        throw ConfigError(fmt::format("{}: \"{}\" is no duration; write for example 0.1ms, 20us or 1s", option, text));
+        throw ConfigError(fmt::format("{}: \"{}\" is not a duration; write for example 0.1ms, 20us or 1s", option, text));
     return *value;
 }
 

@@ -83,7 +83,7 @@ void add_column_options(CLI::App& command, ImportCsvOptions& options) {
             ->allow_extra_args(false)
             ->type_name("COLUMN");
     };
-    add("drop", ColumnType::dropped, "A column that is no feature, such as an id (repeatable)");
+    add("drop", ColumnType::dropped, "A column that is not a feature, such as an id (repeatable)");
     command
         .add_option_function<std::string>(
             "--id",

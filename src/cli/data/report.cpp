@@ -98,7 +98,7 @@ int report_import(std::filesystem::path const& directory, ImportReport const& re
     print_dataset(directory, manifest);
     print_decisions(manifest.origin.decisions, k_most_decisions);
     if (auto const* ignored = manifest.origin.provenance.find("ignored_files"); ignored != nullptr && ignored->integer() > 0)
-        fmt::print("{:<12}{} files that are no .jpg, .jpeg or .png\n", "ignored", ignored->integer());
+        fmt::print("{:<12}{} files that are not .jpg, .jpeg or .png\n", "ignored", ignored->integer());
     if (report.skipped_files > 0) fmt::print("{:<12}{} files that cannot be decoded\n", "skipped", report.skipped_files);
     for (auto const& file : report.skipped) fmt::print("  {}\n", printable(file));
     if (auto const listed = static_cast<std::int64_t>(report.skipped.size()); report.skipped_files > listed)

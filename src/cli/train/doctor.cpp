@@ -108,7 +108,7 @@ void check_folder(fs::path const& folder) {
     std::error_code error;
     if (!fs::is_directory(folder, error))
         throw ConfigError(
-            fmt::format("{}: is no folder; name the folder that will hold your run directories", folder.string()));
+            fmt::format("{}: is not a folder; name the folder that will hold your run directories", folder.string()));
 }
 
 // The ranks that are not rank 0 must be let go before it reports bad input.

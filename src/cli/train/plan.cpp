@@ -63,8 +63,8 @@ private:
             int value = 0;
             auto const [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
             if (error != std::errc() || end != word.data() + word.size() || value < 1 || value > k_most_trainers)
-                complain(fmt::format("--trainers: \"{}\" is no number of trainers (1 to {}); write for example 2,4,8", word,
-                                     k_most_trainers));
+                complain(fmt::format("--trainers: \"{}\" is not a number of trainers (1 to {}); write for example 2,4,8",
+                                     word, k_most_trainers));
             else
                 out_.trainers.push_back(value);
         }
@@ -95,7 +95,7 @@ private:
         auto const [end, error] = std::from_chars(word->data(), word->data() + word->size(), value);
         bool const whole = error == std::errc() && end == word->data() + word->size();
         if (!whole || !std::isfinite(value) || value < 0) {
-            complain(fmt::format("{}: \"{}\" is no number (0 or more); write for example 0.002", option, *word));
+            complain(fmt::format("{}: \"{}\" is not a number (0 or more); write for example 0.002", option, *word));
             return std::nullopt;
         }
         return value;

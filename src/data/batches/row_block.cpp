@@ -40,7 +40,7 @@ std::size_t stored_row_bytes(Manifest const& manifest) { return row_bytes(manife
 
 void pack_rows(PickedRows const& picked, Manifest const& manifest, MutableBytes into) {
     require(into.size() == picked.rows.size() * stored_row_bytes(manifest),
-            "a block of rows has another size than its rows");
+            "a block of rows does not have the size of its rows");
     auto* const behind = copy_picked(picked.shard.features, row_bytes(manifest), picked.rows, into.data());
     copy_picked(answers(picked.shard, manifest), answer_bytes(manifest), picked.rows, behind);
 }

@@ -37,7 +37,7 @@ template <class T>
 T read_list(Hdf5File const& file, std::filesystem::path const& path, std::string const& name, ElementType type) {
     auto const layout = file.layout(name);
     if (layout.type != type || layout.dims.size() != 1)
-        refuse(path, fmt::format("'{}' is no list (of {})", name, element_name(type)));
+        refuse(path, fmt::format("'{}' is not a list (of {})", name, element_name(type)));
     file.check_stored(name);
     T out(static_cast<std::size_t>(layout.dims[0]), {});
     file.read_rows(name, 0, layout.dims[0], std::as_writable_bytes(std::span(out)));

@@ -40,7 +40,7 @@ fs::path stage_file(fs::path const& directory, ShardFile const& file, Manifest c
         fs::copy_file(source, unfinished);
         if (!is_whole(unfinished, file))
             throw DataError(fmt::format(
-                "{}: its copy {} has another hash than dataset.json says (one of the two disks is wrong); run 'hopscotch "
+                "{}: its copy {} does not have the hash in dataset.json (one of the two disks is wrong); run 'hopscotch "
                 "data verify' to see which",
                 source.string(), copy.string()));
         fs::rename(unfinished, copy);

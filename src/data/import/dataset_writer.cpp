@@ -109,11 +109,11 @@ void DatasetWriter::add(std::span<float const> features, std::span<double const>
     auto const row = begin_record();
     if (manifest_.type == FeatureType::uint8) {
         auto* const bytes = reinterpret_cast<std::uint8_t*>(row.data());
-        require(features.size() == row.size(), "a row has another size than the shape says");
+        require(features.size() == row.size(), "a row does not have the size of its shape");
         for (std::size_t i = 0; i < row.size(); ++i) bytes[i] = static_cast<std::uint8_t>(features[i]);
         if (trains(next_row_)) stats_.add(std::span<std::uint8_t const>(bytes, row.size()));
     } else {
-        require(features.size_bytes() == row.size(), "a row has another size than the shape says");
+        require(features.size_bytes() == row.size(), "a row does not have the size of its shape");
         std::memcpy(row.data(), features.data(), row.size());
         if (trains(next_row_)) stats_.add(features);
     }
@@ -123,7 +123,7 @@ void DatasetWriter::add(std::span<float const> features, std::span<double const>
 void DatasetWriter::add(std::span<std::uint8_t const> features, std::span<double const> labels) {
     require(manifest_.type == FeatureType::uint8, "bytes are added to a dataset of uint8");
     auto const row = begin_record();
-    require(features.size() == row.size(), "a row has another size than the shape says");
+    require(features.size() == row.size(), "a row does not have the size of its shape");
     std::memcpy(row.data(), features.data(), row.size());
     if (trains(next_row_)) stats_.add(features);
     append_record(labels);
@@ -135,7 +135,7 @@ void DatasetWriter::put_labels(std::span<double const> labels) {
         require(labels.size() == 1, "a row has one class");
         auto const label = static_cast<std::int64_t>(labels[0]);
         if (static_cast<double>(label) != labels[0] || label < 0 || label >= manifest_.outputs)
-            throw Error(fmt::format("row {}: {} is no class (0..{})", next_row_, labels[0], manifest_.outputs - 1));
+            throw Error(fmt::format("row {}: {} is not a class (0..{})", next_row_, labels[0], manifest_.outputs - 1));
         std::memcpy(to, &label, sizeof label);
         return;
     }

@@ -114,7 +114,7 @@ std::size_t frozen_stages(Network const& network, std::vector<bool> const& froze
 
 std::unique_ptr<Network> tail_of(std::unique_ptr<Network> network, std::size_t stages) {
     std::unique_ptr<ChainNetwork> chain(dynamic_cast<ChainNetwork*>(network.release()));
-    require(chain != nullptr, "a network that is no chain has no tail");
+    require(chain != nullptr, "a network that is not a chain has no tail");
     return std::make_unique<Tail>(std::move(chain), stages);
 }
 

@@ -89,7 +89,7 @@ void check_forward(OwnModule& module, DataSchema const& data) {
             throw ConfigError(
                 fmt::format("forward fails on rows of shape {} ({})", fmt::join(data.shape, "x"), reason_of(error)));
         } catch (...) {
-            throw ConfigError("forward throws something that is no std::exception");
+            throw ConfigError("forward throws something that is not a std::exception");
         }
         check_outputs(outputs, data);
         if (mode == OwnModule::Mode::training && !outputs.requires_grad())

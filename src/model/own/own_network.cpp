@@ -87,7 +87,7 @@ public:
         } catch (std::exception const& error) {
             throw Error(fmt::format("{}: {}", file_, reason_of(error)));
         } catch (...) {
-            throw Error(fmt::format("{}: forward threw something that is no std::exception", file_));
+            throw Error(fmt::format("{}: forward threw something that is not a std::exception", file_));
         }
     }
 
@@ -148,7 +148,7 @@ std::shared_ptr<OwnDescription const> checked(ModelConfig const& model, DataSche
     } catch (std::exception const& error) {
         complain(fmt::format("cannot be made ({})", reason_of(error)));
     } catch (...) {
-        complain("cannot be made (it threw something that is no std::exception)");
+        complain("cannot be made (it threw something that is not a std::exception)");
     }
     return known;
 }

@@ -100,7 +100,7 @@ auto named(std::string const& file, std::string const& metric, Function function
         } catch (std::exception const& error) {
             throw Error(fmt::format("{}: {}", what, reason_of(error)));
         } catch (...) {
-            throw Error(what + " threw something that is no std::exception");
+            throw Error(what + " threw something that is not a std::exception");
         }
     };
 }

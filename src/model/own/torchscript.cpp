@@ -56,8 +56,9 @@ std::unique_ptr<OwnModule> loaded_script(std::string const& file) {
     try {
         return std::make_unique<ScriptModule>(torch::jit::load(file, at::Device(at::kCPU)));
     } catch (std::exception const& error) {
-        throw ConfigError(fmt::format(
-            "is no TorchScript file, or damaged ({}); write it with torch.jit.script(model).save(file)", reason_of(error)));
+        throw ConfigError(
+            fmt::format("is not a TorchScript file, or damaged ({}); write it with torch.jit.script(model).save(file)",
+                        reason_of(error)));
     }
 }
 

@@ -125,7 +125,7 @@ SafetensorsFile SafetensorsFile::open(std::filesystem::path const& path) {
     std::string name;
     try {
         auto const header = parse_json_or_throw(text, "header");
-        if (!header.is_object()) throw DataError("the header is no object");
+        if (!header.is_object()) throw DataError("the header is not an object");
         for (auto const& member : header.object()) {
             if ((name = member.key) == "__metadata__") continue;
             file.entries_[name] = read_entry(member.value, 8 + length, size - 8 - length);

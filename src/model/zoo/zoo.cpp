@@ -158,7 +158,7 @@ void check_cached(ModelConfig const& model, Network const& network, std::vector<
     auto const complain = [&](std::string const& why) { problems.add({}, "/model/cache_frozen", why); };
     if (network.stages() == nullptr)
         return complain(
-            fmt::format("{} is no chain of layers whose start could be computed once; leave the key out", model.name));
+            fmt::format("{} is not a chain of layers whose start could be computed once; leave the key out", model.name));
     auto const stages = frozen_stages(network, frozen_parameters(model, network));
     if (stages == 0)
         return complain(

@@ -53,7 +53,7 @@ namespace {
     std::error_code ignored;
     std::filesystem::rename(path, aside, ignored);
     throw WrongState(fmt::format(
-        "trial {}, epoch {}: {} holds another state than the journal says ({} instead of {}; nothing was trained on it, and "
+        "trial {}, epoch {}: {} does not hold the state in the journal ({} instead of {}; nothing was trained on it, and "
         "its name now ends in .wrong); --resume continues from the file before it",
         lap.trial.value, lap.epoch, lap.from, to_hex(found), to_hex(expected)));
 }

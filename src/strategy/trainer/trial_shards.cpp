@@ -57,7 +57,7 @@ std::unique_ptr<ShardSource> TrialRunner::open(ShardFile const& file, NeededBy w
     auto const path = std::filesystem::path(data.path) / file.file;
     if (auto const hash = hash_file(path); hash != file.xxh64)
         throw DataError(fmt::format(
-            "{}: is another file than dataset.json describes (its hash is {} instead of {}); restore it, or import the "
+            "{}: is not the file that dataset.json describes (its hash is {} instead of {}); restore it, or import the "
             "dataset "
             "again",
             path.string(), to_hex(hash), to_hex(file.xxh64)));

@@ -96,9 +96,10 @@ private:
         for (std::size_t i = 0; options_.vocabulary > 0 && i < row.size(); ++i) {
             auto const id = static_cast<double>(row[i]);
             if (id >= 0 && id < static_cast<double>(options_.vocabulary) && id == std::floor(id)) continue;
-            throw DataError(fmt::format(
-                "{}: row {}, element {}: {} is no id below {} (--vocabulary); correct it, or choose a larger --vocabulary",
-                source.name(), number, i, id, options_.vocabulary));
+            throw DataError(
+                fmt::format("{}: row {}, element {}: {} is not an id below {} (--vocabulary); correct it, or choose a "
+                            "larger --vocabulary",
+                            source.name(), number, i, id, options_.vocabulary));
         }
     }
 
@@ -130,7 +131,7 @@ private:
 
 void check_parts(ImportArraysOptions const& options, std::vector<ArrayPart> const& parts) {
     if (options.task == Task::language)
-        throw ConfigError("tokens are no arrays of features; use 'hopscotch data import tokens'");
+        throw ConfigError("tokens are not arrays of features; use 'hopscotch data import tokens'");
     auto const row = [](ArraySource const& source) { return Shape(source.shape().begin() + 1, source.shape().end()); };
     auto const& first = *parts.front().features;
     for (auto const& part : parts) {

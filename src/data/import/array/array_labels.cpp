@@ -202,7 +202,7 @@ ArrayLabels scan_array_labels(ImportArraysOptions const& options, std::vector<Ar
     }
     if (options.task != Task::classification) {
         if (texts)
-            throw DataError(fmt::format("{}: texts are no targets (only classes); leave --regression or --multilabel out",
+            throw DataError(fmt::format("{}: texts are not targets (only classes); leave --regression or --multilabel out",
                                         parts.front().labels->name()));
         scan_targets(options.task, parts, out);
     } else if (texts) {

@@ -67,7 +67,7 @@ public:
         while (!accept(')')) {
             std::int64_t size = 0;
             auto const [end, code] = std::from_chars(text_.data(), text_.data() + text_.size(), size);
-            if (code != std::errc{} || size < 0) fail("shape has a size that is no number");
+            if (code != std::errc{} || size < 0) fail("shape has a size that is not a number");
             text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
             accept('L');  // Python 2
             out.push_back(size);

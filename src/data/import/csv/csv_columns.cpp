@@ -178,7 +178,7 @@ void check_column(ImportCsvOptions const& options, CsvTable const& table, std::s
     if (is_target) check_target(options, types);
     if (!is_target && !is_number && !table.chosen[index]) check_odd_texts(column, types);
     if (is_number && types.texts > 0)
-        throw DataError(fmt::format("{}: '{}' in column '{}' is no {}; correct it, or choose another --type",
+        throw DataError(fmt::format("{}: '{}' in column '{}' is not {}; correct it, or choose another --type",
                                     types.first.at(Odd::text).place, types.first.at(Odd::text).cell, column.name,
                                     column.kind == ColumnKind::date ? "date such as 2024-05-31T12:30:00" : "number"));
     if ((is_target || is_number) && types.first.contains(Odd::huge))

@@ -64,7 +64,7 @@ std::string number_decision(CsvColumn const& column, ColumnTypes const& types) {
 std::string missing_decision(ImportCsvOptions const& options, CsvColumn const& column, ColumnTypes const& types) {
     if (types.missing == 0 || options.missing == MissingValues::drop) return "";
     auto const becomes = column.kind == ColumnKind::hashed    ? "are a category of their own"
-                         : column.kind == ColumnKind::one_hot ? "are no category"
+                         : column.kind == ColumnKind::one_hot ? "are not a category"
                                                               : "become the mean of the training rows";
     return fmt::format("{} {}", counted(types.missing, "missing cell", "missing cells"), becomes);
 }
@@ -97,7 +97,7 @@ void add_known(ImportCsvOptions const& options, CsvTable const& table, std::vect
     if (auto const names = known(ColumnType::date, [](auto kind) { return kind == ColumnKind::date; }); !names.empty())
         out.push_back(fmt::format("dates of Parquet are dates: {}", names));
     if (auto const names = known(ColumnType::dropped, [](auto kind) { return kind == ColumnKind::dropped; }); !names.empty())
-        out.push_back(fmt::format("the index of a pandas frame is no feature: {} (--type keeps it)", names));
+        out.push_back(fmt::format("the index of a pandas frame is not a feature: {} (--type keeps it)", names));
 }
 
 }  // namespace
@@ -111,7 +111,8 @@ std::vector<std::string> csv_decisions(ImportCsvOptions const& options, CsvTable
     for (std::size_t i = 0; i < table.columns.size(); ++i)
         if (auto const text = column_decision(options, table.columns[i], table.types[i]); !text.empty())
             out.push_back(fmt::format("column '{}': {}", table.columns[i].name, text));
-    if (table.id) out.push_back(fmt::format("column '{}' names the rows, and is no feature", table.columns[*table.id].name));
+    if (table.id)
+        out.push_back(fmt::format("column '{}' names the rows, and is not a feature", table.columns[*table.id].name));
     if (table.dropped > 0)
         out.push_back(counted(table.dropped, "row with a missing cell is left out", "rows with missing cells are left out"));
     return out;

@@ -83,7 +83,7 @@ HeaderDecision HeaderSearch::decide(ImportCsvOptions const& options, std::vector
                                                 : fmt::format("'{}' occurs nowhere below", first_[new_text]);
     if (value != none)
         ask(options, fmt::format("{}, but '{}' {}", evidence, first_[value],
-                                 occurs_[value] != 0 ? "occurs below too" : "is no name"));
+                                 occurs_[value] != 0 ? "occurs below too" : "is not a name"));
     return {true, fmt::format("line 1: {}", evidence)};
 }
 

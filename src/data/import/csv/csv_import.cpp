@@ -18,7 +18,7 @@ constexpr std::int64_t k_most_buckets = 1 << 24;  // float32 holds every id belo
 void check_csv_options(ImportCsvOptions const& options) {
     check_import_options(options);
     if (options.task == Task::language)
-        throw ConfigError("tokens are no rows of features; use 'hopscotch data import tokens'");
+        throw ConfigError("tokens are not rows of features; use 'hopscotch data import tokens'");
     if (options.task == Task::classification && options.label.size() > 1)
         throw ConfigError(
             fmt::format("--label {} and {} more: a class is one column (several are targets); add --regression or "

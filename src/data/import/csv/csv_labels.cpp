@@ -106,7 +106,7 @@ using Categories = std::vector<std::set<std::string, std::less<>>>;
 [[noreturn]] void throw_too_many_values(CsvColumn const& column, ColumnTypes const& types) {
     auto const& odd = types.first.at(Odd::text);
     throw DataError(fmt::format(
-        "{}: '{}' in column '{}' is not a number, and with more than {} different values the column is no category; {}",
+        "{}: '{}' in column '{}' is not a number, and with more than {} different values the column is not a category; {}",
         odd.place, odd.cell, column.name, k_most_categories,
         types.dates == types.texts ? fmt::format("choose --date {}", column.name)
                                    : fmt::format("choose --drop {} or --hash-buckets", column.name)));

@@ -53,7 +53,7 @@ private:
     void start(CsvReader const& at, Cells const& record) {
         if (record.size() > k_most_csv_features)
             throw DataError(
-                fmt::format("{}: {} columns (at most {}; a table with so many is probably transposed); remove "
+                fmt::format("{}: {} columns (at most {}; a table with that many is probably transposed); remove "
                             "columns, or import an npy array",
                             options_.sources.front().string(), record.size(), k_most_csv_features));
         first_.assign(record.begin(), record.end());

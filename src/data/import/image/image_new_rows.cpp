@@ -71,7 +71,7 @@ private:
         auto const& values = recorded.array();
         require(values.size() == 2, "best/model.json: values_16_bit are not two numbers; it was changed");
         auto const low = values[0].integer(), high = values[1].integer();
-        require(low >= 0 && low < high && high < 65536, "best/model.json: values_16_bit are no range; it was changed");
+        require(low >= 0 && low < high && high < 65536, "best/model.json: values_16_bit is not a range; it was changed");
         return {static_cast<int>(low), static_cast<int>(high)};
     }
 

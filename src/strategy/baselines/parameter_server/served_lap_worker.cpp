@@ -85,7 +85,7 @@ void ServedLapWorker::take_parameters(Incoming const& message) {
             fmt::format("parameters of part {} of trial {}, epoch {} came unasked", p, about.trial.value, about.epoch));
     auto const& range = seat_.parts[p].range;
     auto const bytes = message.state.bytes();
-    require(bytes.size() == range.size * sizeof(float), "parameters of another length than their part");
+    require(bytes.size() == range.size * sizeof(float), "parameters without the length of their part");
     std::copy_n(reinterpret_cast<float const*>(bytes.data()), range.size, floats() + range.first);
     here_[p] = true;
     step_staleness_ = std::max(step_staleness_, about.staleness);
@@ -100,12 +100,12 @@ void ServedLapWorker::take_end(Incoming const& message) {
     auto end = decode<PartEnd>(message.body);
     auto const p = static_cast<std::size_t>(end.part);
     require(end.trial == mine_.lap().trial && end.epoch == mine_.lap().epoch && p < seat_.parts.size(),
-            "slots that nobody awaits");
+            "slots that no one awaits");
     auto const& range = seat_.parts[p].range;
     auto const* from = reinterpret_cast<float const*>(message.state.bytes().data());
     auto const slots = slot_ranges(mine_.layout());
     require(message.state.bytes().size() == slots.size() * range.size * sizeof(float),
-            "slots of another length than their part");
+            "slots without the length of their part");
     for (auto const& slot : slots) {
         std::copy_n(from, range.size, floats() + slot.first + range.first);
         from += range.size;

@@ -70,7 +70,7 @@ void RowClient::keep(Incoming message) {
     auto const ticket = decode<Ticket>(message.body);
     if (ticket < first_) return;  // asked for before a trainer was lost
     auto const found = asked_.find(ticket);
-    require(found != asked_.end(), "rows came that nobody asked for");
+    require(found != asked_.end(), "rows came without a request");
     if (found->second.wanted)
         found->second.rows = std::move(message.state);
     else
