@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "data/batches/unit.hpp"
 #include "data/dataset/manifest.hpp"
@@ -20,6 +21,7 @@ namespace hopscotch {
 
 class Augmenter;
 class Normaliser;
+struct Shard;
 
 struct DeviceShard {
     at::Tensor features;  // bytes, as they are stored
