@@ -73,7 +73,7 @@ class Job:
         return [[float(word) for word in row.split()] for row in out.splitlines()]
 
     def digits(self, shards, rows=1797):
-        """The first digits of the repository (repeatedly if there are fewer), a fifth of them for
+        """The first so many digits of the repository (again and again if there are not as many), a fifth of them for
         validation: the folder's name."""
         name = f"digits-{shards}-{rows}"
         if not (self.folder / name / "dataset.json").exists():
@@ -86,7 +86,7 @@ class Job:
         return name
 
     def cifar(self, shards, rows, valid=0.2):
-        """This many training images of CIFAR-10, a fifth of them for validation: the folder's name. HOPSCOTCH_CIFAR10 names
+        """So many training images of CIFAR-10, a fifth of them for validation: the folder's name. HOPSCOTCH_CIFAR10 names
         the folder of the images in class folders (train/cat/0001.jpg), or of the binary version (data_batch_1.bin)."""
         source = pathlib.Path(os.environ.get(CIFAR) or "/missing").resolve()
         batches = sorted(source.glob("data_batch_*.bin"))

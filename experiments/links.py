@@ -16,7 +16,7 @@ NEEDS = "root, iproute2 and mpirun, because every trainer is a host (a network n
 
 
 class Links:
-    """This many hosts, each with a link of 100 Mbit/s, until the end of the block. In small sizes trainers are threads: the
+    """So many hosts, each with a link of 100 Mbit/s, until the end of the block. In small sizes trainers are threads: the
     tests do not make hosts, and only bytes are evidence."""
 
     def __init__(self, job, hosts):

@@ -33,7 +33,7 @@ PAPER = (
 
 
 def experiment(setting, kind, seed):
-    """setting: `data`, `model`, `epochs` of a full training, `trials`: this many full trainings are the budget."""
+    """setting: `data`, `model`, `epochs` of a full training, `trials`: so many full trainings are the budget."""
     search = {**KINDS[kind], "metric": "val_loss", "budget": {"epochs": setting["epochs"] * setting["trials"]}}
     search["in_flight"] = setting["trials"] if kind == "PBT" else IN_FLIGHT
     return {

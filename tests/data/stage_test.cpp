@@ -59,7 +59,7 @@ TEST_F(Stage, ADamagedSourceIsNamedAndLeavesNothing) {
     damage(source_ / file().file);
     auto const text = refusal(stage_);
     EXPECT_EQ(text.find((source_ / file().file).string()), 0U) << text;
-    EXPECT_NE(text.find("another hash"), std::string::npos) << text;
+    EXPECT_NE(text.find("does not have the hash"), std::string::npos) << text;
     EXPECT_EQ(files(), 0U);
 }
 

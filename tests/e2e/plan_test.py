@@ -176,7 +176,7 @@ class Plan(Case):
 
     def test_all_bad_flags_at_once(self):
         self.write(synthetic())
-        number = "no number (0 or more); write for example 0.002"
+        number = "not a number (0 or more); write for example 0.002"
         self.refuse(
             '--trainers: "0" is not a number of trainers (1 to 100000); write for example 2,4,8\n'
             '--bandwidth: "10" is not a bandwidth; write for example 1gbit, 100mbit or 12.5GB/s\n'

@@ -92,7 +92,7 @@ TEST(Inbox, WhatIsTakenBackOrTooOldIsNotTaken) {
 
 TEST(Inbox, WhatIsNoRequestHasAProblem) {
     for (auto const& [text, problem] : {std::pair{"", "no JSON"},
-                                        {"[]", "no JSON object"},
+                                        {"[]", "not a JSON object"},
                                         {R"({"kind": "jump", "until_unix_s": 9e9})", "known: stop"},
                                         {R"({"kind": "stop", "until_unix_s": 9e9})", "trial"},
                                         {R"({"kind": "stop", "trial": -2, "until_unix_s": 9e9})", "trial"},

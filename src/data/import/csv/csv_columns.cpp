@@ -180,7 +180,7 @@ void check_column(ImportCsvOptions const& options, CsvTable const& table, std::s
     if (is_number && types.texts > 0)
         throw DataError(fmt::format("{}: '{}' in column '{}' is not {}; correct it, or choose another --type",
                                     types.first.at(Odd::text).place, types.first.at(Odd::text).cell, column.name,
-                                    column.kind == ColumnKind::date ? "date such as 2024-05-31T12:30:00" : "number"));
+                                    column.kind == ColumnKind::date ? "a date such as 2024-05-31T12:30:00" : "a number"));
     if ((is_target || is_number) && types.first.contains(Odd::huge))
         throw DataError(fmt::format("{}: '{}' in column '{}' is not a finite float32 number; correct it",
                                     types.first.at(Odd::huge).place, types.first.at(Odd::huge).cell, column.name));
