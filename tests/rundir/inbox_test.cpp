@@ -91,7 +91,7 @@ TEST(Inbox, WhatIsTakenBackOrTooOldIsNotTaken) {
 }
 
 TEST(Inbox, WhatIsNoRequestHasAProblem) {
-    for (auto const& [text, problem] : {std::pair{"", "no JSON"},
+    for (auto const& [text, problem] : {std::pair{"", "not a JSON object"},
                                         {"[]", "not a JSON object"},
                                         {R"({"kind": "jump", "until_unix_s": 9e9})", "known: stop"},
                                         {R"({"kind": "stop", "until_unix_s": 9e9})", "trial"},
