@@ -167,8 +167,8 @@ void read_run_limits(ObjectReader& reader, RunConfig& out) {
     reader.read({"checkpoint_keep",
                  "Newest files kept of a trial that goes on: --resume takes an older file if the newest is damaged."},
                 out.checkpoints.keep, up_to(1000, at_least(1)));
-    reader.read({"report_every_s", "report.html is renewed so often; 0: only at the end of each job."}, out.report_every_s,
-                up_to(1e9, at_least(0)));
+    reader.read({"report_every_s", "report.html is renewed after this many seconds; 0: only at the end of each job."},
+                out.report_every_s, up_to(1e9, at_least(0)));
     reader.read({"grace_s", "After a signal, the job saves its states and ends within this many seconds."},
                 out.limits.grace_s, limit);
     reader.read(

@@ -98,7 +98,7 @@ ScheduleConfig read_schedule(ObjectReader reader) {
     reader.read({"warmup_epochs", "The learning rate rises from 0 over this many epochs first."}, out.warmup_epochs,
                 at_least(0));
     if (own.include("step_epochs", {"step"}))
-        reader.read({"step_epochs", "The learning rate is multiplied by gamma after each step_epochs epochs."},
+        reader.read({"step_epochs", "The learning rate is multiplied by gamma each time that this many epochs have passed."},
                     out.step_epochs, above(0));
     if (own.include("milestones", {"multistep"})) read_milestones(reader, out.milestones);
     if (own.include("gamma", {"step", "multistep", "exponential"}))

@@ -73,16 +73,15 @@ struct StrategyConfig {
     // Where K trainers train a trial together (allreduce, parameter_server, model_averaging, groups of mop): each takes
     // batch_size / K rows of a batch (split), or batch_size rows (per_worker; the default of model_averaging).
     GroupBatch batch = GroupBatch::split;
-    bool scale_lr =
-        false;  // per_worker: lr x K, the linear scaling rule of Goyal et al.; set schedule.warmup_epochs with it
-    NormStatistics batch_norm =
-        NormStatistics::local;  // allreduce: statistics of the own batch, or of all trainers' batches
+    // per_worker: lr x K, the linear scaling rule of Goyal et al.; set schedule.warmup_epochs with it.
+    bool scale_lr = false;
+    NormStatistics batch_norm = NormStatistics::local;  // allreduce: of the own batch, or of all trainers' batches
 
     SumConfig reduce;           // allreduce, and the means of model_averaging
     ServerConfig server;        // parameter_server
     AveragingConfig averaging;  // model_averaging
-    TaskData data =
-        TaskData::replicated;  // task_parallel: every trainer fetches all shards once, or rows as they are needed
+    // task_parallel: every trainer fetches all shards once, or rows as they are needed.
+    TaskData data = TaskData::replicated;
 };
 
 // Whether a trial's bits need the trainers of the run: then it cannot be trained alone.

@@ -27,13 +27,7 @@ void add_end(Summary& out, RunEnd const& end) {
     out.setting.synthetic = end.synthetic;
     out.times.wall_s = end.wall_s;
     out.times.setup_s = end.setup_s;
-    out.bytes.sent = end.bytes.sent;
-    out.bytes.sent_by_rank = end.bytes.sent_by_rank;
-    out.bytes.storage = end.bytes.storage;
-    out.bytes.staged = end.bytes.staged;
-    out.bytes.spilled = end.bytes.spilled;
-    out.bytes.weights = end.bytes.weights;
-    out.bytes.peak_rss = end.bytes.peak_rss;
+    out.bytes = end.bytes;
     out.times.hop_s = percentiles(end.hop_s);
 }
 

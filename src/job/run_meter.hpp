@@ -11,8 +11,6 @@
 
 namespace hopscotch {
 
-struct Experiment;
-
 class RunMeter {
 public:
     explicit RunMeter(int shards) : shards_(shards) {}

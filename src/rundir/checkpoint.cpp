@@ -169,7 +169,7 @@ CheckpointFile::CheckpointFile(std::filesystem::path path, std::uint64_t most_by
 CheckpointFile::~CheckpointFile() { ::close(fd_); }
 
 void CheckpointFile::read_state(MutableBytes into) const {
-    require(into.size() == state_bytes_, "a buffer without the size of the checkpoint's state");
+    require(into.size() == state_bytes_, "the size of a buffer is not that of the checkpoint's state");
     read_at(fd_, path_, into, state_offset_);
     check_hash(xxh3(into));
 }

@@ -58,7 +58,7 @@ void PartUpdate::update(std::span<float> gradient, double lr, std::int64_t step)
     entered = true;
     auto& part = *impl_;
     auto const n = static_cast<std::int64_t>(range_.size);
-    require(gradient.size() == range_.size, "a gradient without the length of its part");
+    require(gradient.size() == range_.size, "the length of a gradient is not that of its part");
     auto const values = at::from_blob(gradient.data(), {n}, at::TensorOptions(at::kFloat));
     if (part.train.clip.value) values.clamp_(-*part.train.clip.value, *part.train.clip.value);
     if (part.train.clip.norm)

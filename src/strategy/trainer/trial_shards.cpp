@@ -58,8 +58,7 @@ std::unique_ptr<ShardSource> TrialRunner::open(ShardFile const& file, NeededBy w
     if (auto const hash = hash_file(path); hash != file.xxh64)
         throw DataError(fmt::format(
             "{}: is not the file that dataset.json describes (its hash is {} instead of {}); restore it, or import the "
-            "dataset "
-            "again",
+            "dataset again",
             path.string(), to_hex(hash), to_hex(file.xxh64)));
     return source;
 }

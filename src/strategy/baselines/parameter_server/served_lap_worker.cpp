@@ -85,7 +85,7 @@ void ServedLapWorker::take_parameters(Incoming const& message) {
             fmt::format("parameters of part {} of trial {}, epoch {} came unasked", p, about.trial.value, about.epoch));
     auto const& range = seat_.parts[p].range;
     auto const bytes = message.state.bytes();
-    require(bytes.size() == range.size * sizeof(float), "parameters without the length of their part");
+    require(bytes.size() == range.size * sizeof(float), "the length of parameters is not that of their part");
     std::copy_n(reinterpret_cast<float const*>(bytes.data()), range.size, floats() + range.first);
     here_[p] = true;
     step_staleness_ = std::max(step_staleness_, about.staleness);
@@ -105,7 +105,7 @@ void ServedLapWorker::take_end(Incoming const& message) {
     auto const* from = reinterpret_cast<float const*>(message.state.bytes().data());
     auto const slots = slot_ranges(mine_.layout());
     require(message.state.bytes().size() == slots.size() * range.size * sizeof(float),
-            "slots without the length of their part");
+            "the length of slots is not that of their part");
     for (auto const& slot : slots) {
         std::copy_n(from, range.size, floats() + slot.first + range.first);
         from += range.size;

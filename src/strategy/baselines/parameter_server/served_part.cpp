@@ -57,7 +57,7 @@ void ServedPart::begin(std::shared_ptr<ServedLap const> lap) {
 
 std::vector<ServedPart::Answer> ServedPart::take(int worker, std::int64_t step, Buffer gradient) {
     require(lap_ && lap_->plan.rows(worker, step) > 0, "a gradient that belongs to no step of this lap");
-    require(floats_of(gradient).size() == values_.range().size, "a gradient without the length of its part");
+    require(floats_of(gradient).size() == values_.range().size, "the length of a gradient is not that of its part");
     if (!complete()) order_.push_back(static_cast<std::uint16_t>(worker));
     bool const at_once = lap_->config.server.mode == ServerMode::async;
     auto const staleness = (at_once ? version_ : step) - read_[static_cast<std::size_t>(worker)];
