@@ -35,7 +35,9 @@ PHRASES = re.compile(  # that betray a translation
     r"|\bso (?:many|much)\b(?! that)|\bof then\b|\b(?:some|no)body\b|\bwhat is no\b|\banother (?:\w+ )?\w+ than\b",
     re.IGNORECASE,
 )
-QUOTED = re.compile(r"experiments/(\w+/figure|job|links|searches)\.py|docs/results\.md|scripts/house_numbers\.py")  # hashed into results
+QUOTED = re.compile(  # texts that are hashed into stored results
+    r"experiments/(\w+/figure|job|links|searches)\.py|docs/results\.md|scripts/house_numbers\.py"
+)
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
