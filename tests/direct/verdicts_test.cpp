@@ -99,6 +99,24 @@ TEST(Verdicts, AClonesStateIsKeptUntilItHasTrained) {
     EXPECT_EQ(stage.status(1), TrialStatus::finished);
 }
 
+// On the clock the trial has become a clone, but the lap before, still under way then, fails: its values never changed.
+TEST(Verdicts, ATrialThatFailsBeforeItIsACloneKeepsItsValues) {
+    Script script;
+    script.trials = 2;
+    script.may_clone = true;
+    script.verdicts[{TrialId(1), 0}] = verdict(Kind::clone, 3, {TrialId(0), 0});
+    script.verdicts[{TrialId(1), 0}].assignment.emplace_back("train.loss", "huber");
+    script.verdicts[{TrialId(0), 0}] = verdict(Kind::go_on, 3);
+    Stage stage(script, 3, options(1, 2, 1));
+    auto const before = (stage.released(), stage.trial(1).assignment);
+    stage.done(0, 0);
+    stage.done(1, 0);
+    EXPECT_EQ(stage.trial(1).config->train.loss, LossKind::huber);
+    stage.done(1, 1, 0.5, Outcome::failed);
+    EXPECT_EQ(stage.trial(1).assignment, before);
+    EXPECT_EQ(stage.trial(1).config->train.loss, LossKind::cross_entropy);
+}
+
 TEST(Verdicts, AVerdictOnATrialThatTrainsOnTakesEffectAtTheEndOfItsLap) {
     Script script;
     script.may_clone = true;
