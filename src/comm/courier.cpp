@@ -53,7 +53,7 @@ Courier::Courier(World& world, CourierOptions options)
     : world_(world),
       options_(with_clock(std::move(options))),
       peers_(std::make_unique<Peers>(world.rank(), world.size(), options_.deadline_s, options_.clock)),
-      transfers_(std::make_unique<Transfers>(*this)),
+      transfers_(make_transfers()),
       exchanges_(std::make_unique<Exchanges>()),
       processes_(std::make_unique<PeerProcesses>(this_process())) {
     has_bell_ = world.set_bell([this] {
@@ -73,6 +73,18 @@ Courier::~Courier() {
     world_.set_bell({});
     for (auto* list : {&sends_, &arrivals_})
         for (auto& pending : *list) let_go(std::move(pending));
+}
+
+std::unique_ptr<Transfers> Courier::make_transfers() {
+    Carrier carrier{.world = world_,
+                    .peers = *peers_,
+                    .pool = pool_,
+                    .piece_bytes = options_.piece_bytes,
+                    .post = [this](Rank to, MessageKind kind, Bytes const& body) { post(to, kind, body); },
+                    .deliver = [this](Incoming incoming) { deliver(std::move(incoming)); },
+                    .count = [this](Traffic kind, std::size_t bytes) { sent_[static_cast<std::size_t>(kind)] += bytes; },
+                    .look_soon = [this] { look_soon(); }};
+    return std::make_unique<Transfers>(std::move(carrier));
 }
 
 void Courier::look_soon() {

@@ -37,6 +37,9 @@ class PeerProcesses;
 class Peers;
 class Transfers;
 
+// Two locks: the engine's, of the world and all that is under way, and the mailbox's, of what the rank's own thread leaves
+// and takes. Whoever needs both takes the engine's first. Peers and the pool have locks of their own, and call nobody under
+// them.
 class Courier {
 public:
     // The world must outlive the courier. No one else may call the world before close() or the destructor.
@@ -82,7 +85,6 @@ public:
     World& world() { return world_; }
 
 private:
-    friend class Transfers;
     struct Outgoing {
         Rank to;
         MessageKind kind;
@@ -114,7 +116,8 @@ private:
     void deliver(Incoming incoming);
     void look_soon();  // any thread
     std::deque<Incoming>& inbox(Desk desk) { return inboxes_[static_cast<std::size_t>(desk)]; }
-    void post(Rank to, MessageKind kind, Bytes const& body);  // courier thread only
+    void post(Rank to, MessageKind kind, Bytes const& body);  // under the engine's lock
+    std::unique_ptr<Transfers> make_transfers();
 
     World& world_;
     CourierOptions options_;
@@ -123,7 +126,7 @@ private:
     std::unique_ptr<Peers> peers_;
     std::array<std::atomic<std::uint64_t>, k_traffics> sent_{};
 
-    mutable std::mutex mutex_;  // of everything down to closing_
+    mutable std::mutex mutex_;  // the mailbox's: of everything down to rung_
     std::condition_variable wake_courier_, wake_owner_;
     std::deque<Outgoing> outbox_;
     std::deque<Push> pushes_;
@@ -133,8 +136,7 @@ private:
     bool rung_ = false;  // by the world's bell, since the last look
     std::atomic<bool> stopping_ = false;
 
-    // Under the engine's lock, which protects all calls of the world. Taken before mutex_.
-    std::mutex engine_;
+    std::mutex engine_;  // of all calls of the world, and everything down to alone_
     std::unique_ptr<Transfers> transfers_;
     std::deque<Pending> sends_, arrivals_;
     std::unique_ptr<Exchanges> exchanges_;

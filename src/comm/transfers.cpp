@@ -42,8 +42,8 @@ void Transfers::offer(Push push, double now) {
 void Transfers::start(Push push, double now) {
     Offer offer{next_id_++, push.kind, push.state.bytes().size(), std::move(push.header), {}};
     // States come round again; the memory of blocks that go one way only would pile up at one end.
-    if (push.kind == MessageKind::state && !unreachable_.contains(push.to)) offer.memory = courier_.pool().offer(push.state);
-    courier_.post(push.to, MessageKind::offer, encode(offer));
+    if (push.kind == MessageKind::state && !unreachable_.contains(push.to)) offer.memory = carrier_.pool->offer(push.state);
+    carrier_.post(push.to, MessageKind::offer, encode(offer));
     Out out;
     out.to = push.to;
     out.kind = push.kind;
@@ -61,7 +61,7 @@ void Transfers::start_waiting(double now) {
             return under_way == outgoing_.end() || under_way->second.all_out();
         });
         if (turns_.size() >= k_turns) return;
-        int const size = courier_.world_.size();
+        int const size = carrier_.world.size();
         auto const distance = [&](Push const& push) { return (push.to.value - last_to_.value - 1 + size) % size; };
         auto const next = std::ranges::min_element(waiting_, {}, distance);
         last_to_ = next->to;
@@ -85,14 +85,14 @@ void Transfers::on_offer(Rank from, Offer offer, double now) {
     in.message = {from, offer.kind, std::move(offer.header), {}};
     in.memory_offered = static_cast<bool>(offer.memory);
     in.since = now;
-    auto const pool = courier_.pool_;
+    auto const pool = carrier_.pool;
     auto ready = in.memory_offered ? pool->adopt_ready(offer.memory, offer.bytes) : pool->acquire_ready(offer.bytes);
     Memory memory{std::move(ready), in.memory_offered};
     if (!memory.block && offer.bytes <= k_made_at_once) memory = memory_for(*pool, offer.memory, offer.bytes);
     if (!memory.block) {
         in.memory = std::async(std::launch::async, [this, pool, offered = offer.memory, bytes = offer.bytes] {
             auto made = memory_for(*pool, offered, bytes);
-            courier_.look_soon();
+            carrier_.look_soon();
             return made;
         });
     } else if (is_here(in, std::move(memory), now)) {
@@ -110,18 +110,18 @@ bool Transfers::is_here(In& in, Memory memory, double now) {
         acknowledge(in);
         return true;
     }
-    if (in.memory_offered) courier_.post(from, MessageKind::unreachable, encode(Unreachable{in.id}));
+    if (in.memory_offered) carrier_.post(from, MessageKind::unreachable, encode(Unreachable{in.id}));
     auto const bytes = in.message.state.bytes();
-    auto const most = courier_.options_.piece_bytes;
+    auto const most = carrier_.piece_bytes;
     for (std::size_t at = 0; at < bytes.size(); at += most)
         in.requests.push_back(
-            courier_.world_.receive(from, piece_tag(in.id), bytes.subspan(at, std::min(most, bytes.size() - at))));
+            carrier_.world.receive(from, piece_tag(in.id), bytes.subspan(at, std::min(most, bytes.size() - at))));
     return false;
 }
 
 void Transfers::acknowledge(In& in) {
-    courier_.post(in.message.from, MessageKind::received, encode(Received{in.id}));
-    courier_.deliver(std::move(in.message));
+    carrier_.post(in.message.from, MessageKind::received, encode(Received{in.id}));
+    carrier_.deliver(std::move(in.message));
 }
 
 void Transfers::on_unreachable(Rank from, Unreachable const& unreachable, double now) {
@@ -141,23 +141,23 @@ void Transfers::on_received(Rank from, Received const& received) {
     // request that a peer's death has ruined is never done; bury() removes it.
     out.received = true;
     if (!out.memory_offered) return;
-    courier_.sent_[static_cast<std::size_t>(traffic_of(out.kind))] += out.state.bytes().size();
-    courier_.pool().hand_over(std::move(out.state));
+    carrier_.count(traffic_of(out.kind), out.state.bytes().size());
+    carrier_.pool->hand_over(std::move(out.state));
     outgoing_.erase(found);
 }
 
 bool Transfers::send_pieces(Out& out, double now) {
     if (out.memory_offered) return false;
     bool moved = false;
-    while (!out.requests.empty() && courier_.world_.done(out.requests.front())) {
+    while (!out.requests.empty() && carrier_.world.done(out.requests.front())) {
         out.requests.pop_front();
         moved = true;
     }
     auto const bytes = out.state.bytes();
     while (out.next < bytes.size() && out.requests.size() < k_window) {
-        auto const piece = bytes.subspan(out.next, std::min(courier_.options_.piece_bytes, bytes.size() - out.next));
-        out.requests.push_back(courier_.world_.send(out.to, out.tag, piece));
-        courier_.sent_[static_cast<std::size_t>(traffic_of(out.kind))] += piece.size();
+        auto const piece = bytes.subspan(out.next, std::min(carrier_.piece_bytes, bytes.size() - out.next));
+        out.requests.push_back(carrier_.world.send(out.to, out.tag, piece));
+        carrier_.count(traffic_of(out.kind), piece.size());
         out.next += piece.size();
         moved = true;
     }
@@ -181,7 +181,7 @@ bool Transfers::take_pieces(In& in, double now, bool& moved) {
         moved = true;
         if (is_here(in, in.memory.get(), now)) return true;
     }
-    while (!in.requests.empty() && courier_.world_.done(in.requests.front())) {
+    while (!in.requests.empty() && carrier_.world.done(in.requests.front())) {
         in.requests.pop_front();
         in.since = now;
         moved = true;
@@ -194,9 +194,9 @@ bool Transfers::take_pieces(In& in, double now, bool& moved) {
 // Memory that was offered may be another rank's by now. MPI may read the rest until its end.
 void Transfers::let_go(Out out) {
     if (out.memory_offered)
-        courier_.pool().hand_over(std::move(out.state));
+        carrier_.pool->hand_over(std::move(out.state));
     else
-        courier_.world_.keep(std::make_shared<Buffer>(std::move(out.state)));
+        carrier_.world.keep(std::make_shared<Buffer>(std::move(out.state)));
 }
 
 // Without waiting for the thread that makes its memory.
@@ -204,7 +204,7 @@ void Transfers::let_go(In in) {
     if (in.memory.valid())
         being_made_.push_back(std::move(in));
     else
-        courier_.world_.keep(std::make_shared<Buffer>(std::move(in.message.state)));
+        carrier_.world.keep(std::make_shared<Buffer>(std::move(in.message.state)));
 }
 
 Transfers::~Transfers() {
@@ -236,9 +236,9 @@ void Transfers::abandon() {
     abandoned_ = true;
     waiting_.clear();
     for (auto const& [id, out] : outgoing_)
-        for (auto const request : out.requests) courier_.world_.cancel(request);
+        for (auto const request : out.requests) carrier_.world.cancel(request);
     for (auto const& in : incoming_)
-        for (auto const request : in.requests) courier_.world_.cancel(request);
+        for (auto const request : in.requests) carrier_.world.cancel(request);
     for (auto& [id, out] : outgoing_) let_go(std::move(out));
     outgoing_.clear();
     for (auto& in : incoming_) let_go(std::move(in));
@@ -252,17 +252,17 @@ bool Transfers::nothing_leaves() const {
 bool Transfers::pieces_in_flight() const { return !incoming_.empty() || !outgoing_.empty(); }
 
 void Transfers::check_deadlines(double now) const {
-    auto const late = [&](double since) { return now - since > courier_.peers().deadline_s(); };
+    auto const late = [&](double since) { return now - since > carrier_.peers.deadline_s(); };
     for (auto const& [id, out] : outgoing_)
         if (!out.received && late(out.since))
             throw CommError(fmt::format(
                 "{} took no piece of a state for {:.0f} s (state of {} bytes, {} handed over); is that host alive and "
                 "not stopped? run.deadline_s sets this limit",
-                courier_.peers().name(out.to), now - out.since, out.state.bytes().size(), out.next));
+                carrier_.peers.name(out.to), now - out.since, out.state.bytes().size(), out.next));
     for (auto const& in : incoming_)
         if (!in.memory.valid() && late(in.since))
             throw CommError(fmt::format("{} sent no piece of an offered state for {:.0f} s; run.deadline_s sets this limit",
-                                        courier_.peers().name(in.message.from), now - in.since));
+                                        carrier_.peers.name(in.message.from), now - in.since));
 }
 
 }  // namespace hopscotch

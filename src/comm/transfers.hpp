@@ -3,20 +3,39 @@
 // under the courier's engine lock. A state may be larger than 2 GB: it travels in pieces, or its memory changes hands.
 #pragma once
 #include <deque>
+#include <functional>
 #include <future>
 #include <list>
 #include <map>
+#include <memory>
 #include <set>
 #include <vector>
 
-#include "comm/courier.hpp"
+#include "comm/buffer_pool.hpp"
 #include "comm/courier_messages.hpp"
+#include "comm/messages.hpp"
+#include "comm/traffic.hpp"
+#include "comm/world.hpp"
 
 namespace hopscotch {
 
+class Peers;
+
+// What transfers need of their courier. Under its engine lock, except look_soon: any thread.
+struct Carrier {
+    World& world;
+    Peers& peers;
+    std::shared_ptr<BufferPool> pool;
+    std::size_t piece_bytes = 0;
+    std::function<void(Rank to, MessageKind kind, Bytes const& body)> post;  // a control message
+    std::function<void(Incoming)> deliver;                                   // to this rank's own thread
+    std::function<void(Traffic, std::size_t bytes)> count;
+    std::function<void()> look_soon;
+};
+
 class Transfers {
 public:
-    explicit Transfers(Courier& courier) : courier_(courier), last_to_(courier.world().rank()) {}
+    explicit Transfers(Carrier carrier) : carrier_(std::move(carrier)), last_to_(carrier_.world.rank()) {}
     ~Transfers();
 
     void offer(Push push, double now);
@@ -67,7 +86,7 @@ private:
     void let_go(In in);
     bool send_pieces(Out& out, double now);
 
-    Courier& courier_;
+    Carrier carrier_;
     std::uint64_t next_id_ = 1;
     std::set<Rank> unreachable_;  // cannot map this rank's memory
     bool abandoned_ = false;
@@ -78,7 +97,7 @@ private:
     std::vector<std::uint64_t> turns_;  // ids of pushes that have begun and whose pieces were not all out
     Rank last_to_;                      // receiver of the push before; this rank: none yet
     std::list<In> incoming_;
-    std::vector<In> being_made_;  // of pushes that were dropped: their threads still use the courier
+    std::vector<In> being_made_;  // of pushes that were dropped: their threads still use the carrier
 };
 
 }  // namespace hopscotch

@@ -60,7 +60,7 @@ void DecidingDirector::start(Proposal const& proposal) {
     timeline_.view(trial).status = TrialStatus::running;
     timeline_.view(trial).epochs_wanted = proposal.until_epoch;
     plans_[trial];
-    timeline_.decide({Decision::Kind::start, trial, -1, proposal.until_epoch});
+    timeline_.decide({.kind = Decision::Kind::start, .trial = trial, .until_epoch = proposal.until_epoch});
     run_on(trial);
 }
 
@@ -72,7 +72,8 @@ void DecidingDirector::resume(Proposal const& proposal) {
                         trial.value, proposal.until_epoch));
     paused_.erase(trial);
     if (run.end) return plateau(trial, go_on_until(proposal.until_epoch));  // only the search assumed that it could go on
-    timeline_.decide({Decision::Kind::resume, trial, run.until - 1, proposal.until_epoch});
+    timeline_.decide(
+        {.kind = Decision::Kind::resume, .trial = trial, .epoch = run.until - 1, .until_epoch = proposal.until_epoch});
     run.until = proposal.until_epoch;
     timeline_.view(trial).status = TrialStatus::running;
     run_on(trial);
@@ -122,16 +123,21 @@ void DecidingDirector::obey(LapId lap, Verdict const& verdict) {
     switch (verdict.kind) {
         case Verdict::Kind::go_on:
             if (verdict.until_epoch <= lap.epoch + 1) {
-                timeline_.decide({Decision::Kind::finish, lap.trial, lap.epoch, 0, {}, verdict.why});
+                timeline_.decide(
+                    {.kind = Decision::Kind::finish, .trial = lap.trial, .epoch = lap.epoch, .why = verdict.why});
                 return end(lap.trial, TrialStatus::finished, "");
             }
-            timeline_.decide({Decision::Kind::go_on, lap.trial, lap.epoch, verdict.until_epoch, {}, verdict.why});
+            timeline_.decide({.kind = Decision::Kind::go_on,
+                              .trial = lap.trial,
+                              .epoch = lap.epoch,
+                              .until_epoch = verdict.until_epoch,
+                              .why = verdict.why});
             run.until = verdict.until_epoch;
             return;
         case Verdict::Kind::stop: return stop(lap.trial, verdict.why);
         case Verdict::Kind::pause:
             require(!run.runs, "a search that clones cannot pause trials (they train on during its decisions)");
-            timeline_.decide({Decision::Kind::pause, lap.trial, lap.epoch, 0, {}, verdict.why});
+            timeline_.decide({.kind = Decision::Kind::pause, .trial = lap.trial, .epoch = lap.epoch, .why = verdict.why});
             paused_.insert(lap.trial);
             timeline_.view(lap.trial).status = TrialStatus::paused;
             return;
@@ -147,7 +153,12 @@ void DecidingDirector::replace(LapId lap, Verdict const& verdict) {
             fmt::format("trial {} cannot become a clone of trial {} after lap {} until epoch {} (only the last lap that was "
                         "reported is kept)",
                         lap.trial.value, source.trial.value, source.epoch, verdict.until_epoch));
-    timeline_.decide({Decision::Kind::clone, lap.trial, lap.epoch, verdict.until_epoch, source, verdict.why});
+    timeline_.decide({.kind = Decision::Kind::clone,
+                      .trial = lap.trial,
+                      .epoch = lap.epoch,
+                      .until_epoch = verdict.until_epoch,
+                      .source = source,
+                      .why = verdict.why});
     timeline_.pins().hold(source);
     drop_clone(lap.trial);
     plans_.at(lap.trial).clone = verdict;
@@ -169,7 +180,7 @@ void DecidingDirector::plateau(TrialId trial, Verdict verdict) {
 }
 
 void DecidingDirector::stop(TrialId trial, std::string const& why) {
-    timeline_.decide({Decision::Kind::stop, trial, timeline_.run(trial).reported - 1, 0, {}, why});
+    timeline_.decide({.kind = Decision::Kind::stop, .trial = trial, .epoch = timeline_.run(trial).reported - 1, .why = why});
     end(trial, TrialStatus::stopped, why);
 }
 

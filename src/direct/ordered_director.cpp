@@ -115,7 +115,7 @@ void OrderedDirector::hear_owned(LapId lap) {
     if (run.failed && run.reported == run.known()) return timeline_.end_failed(lap.trial);
     run.stop.observe(lap.epoch, run.values[static_cast<std::size_t>(lap.epoch)]);
     if (run.reported >= run.until) {
-        timeline_.decide({Decision::Kind::finish, lap.trial, lap.epoch});
+        timeline_.decide({.kind = Decision::Kind::finish, .trial = lap.trial, .epoch = lap.epoch});
         return timeline_.end(lap.trial, TrialStatus::finished, "");
     }
     if (run.stop.due()) return end_owned(lap.trial, run.stop.reason());
@@ -125,7 +125,7 @@ void OrderedDirector::hear_owned(LapId lap) {
 }
 
 void OrderedDirector::end_owned(TrialId trial, std::string const& why) {
-    timeline_.decide({Decision::Kind::stop, trial, timeline_.run(trial).reported - 1, 0, {}, why});
+    timeline_.decide({.kind = Decision::Kind::stop, .trial = trial, .epoch = timeline_.run(trial).reported - 1, .why = why});
     timeline_.end(trial, TrialStatus::stopped, why);
 }
 
@@ -173,7 +173,7 @@ void OrderedDirector::stop(Given const& given) {
     if (auto const& run = timeline_.run(trial); !run.end) {
         int const heard_of = run.reported;
         take_over(trial);
-        timeline_.decide({Decision::Kind::stop, trial, heard_of - 1, 0, {}, given.order.why});
+        timeline_.decide({.kind = Decision::Kind::stop, .trial = trial, .epoch = heard_of - 1, .why = given.order.why});
         timeline_.end(trial, TrialStatus::stopped, given.order.why);
     }
     auto const waits = resumes_.find(trial);
@@ -210,7 +210,11 @@ void OrderedDirector::resume(Given const& given) {
     view.status = TrialStatus::running;
     view.reason.clear();
     if (run.begun == run.first && sources_.contains(order.trial)) become_clone(order.trial);  // it had not begun
-    timeline_.decide({Decision::Kind::resume, order.trial, run.begun - 1, run.until, {}, order.why});
+    timeline_.decide({.kind = Decision::Kind::resume,
+                      .trial = order.trial,
+                      .epoch = run.begun - 1,
+                      .until_epoch = run.until,
+                      .why = order.why});
     timeline_.run_on(order.trial);
 }
 
@@ -247,7 +251,12 @@ void OrderedDirector::begin_clone(Order order) {
     run.first = run.begun = run.reported = run.released = first;
     run.values.resize(static_cast<std::size_t>(first));  // of another trial: never read
     if (timeline_.decides()) run.stop = EarlyStop::never();
-    timeline_.decide({Decision::Kind::clone, trial, source.epoch, epochs, source, order.why});
+    timeline_.decide({.kind = Decision::Kind::clone,
+                      .trial = trial,
+                      .epoch = source.epoch,
+                      .until_epoch = epochs,
+                      .source = source,
+                      .why = order.why});
     become_clone(trial);
     timeline_.run_on(trial);
 }

@@ -97,7 +97,7 @@ Answer LiveControl::answer_to(LiveRequest const& request) {
 
 Answer LiveControl::finish() {
     if (finishing()) return {true, "the run is finishing already"};
-    give({Order::Kind::finish, {}, -1, {}, "finished by a user"});
+    give({.kind = Order::Kind::finish, .why = "finished by a user"});
     return {true, "the run finishes: no trial starts, and every trial ends at its next decision"};
 }
 
@@ -106,7 +106,7 @@ Answer LiveControl::stop(TrialView const& trial) {
         return {false, fmt::format("trial {} has ended already: {}", trial.id.value, name_of(trial.status))};
     if (is_waiting(Order::Kind::stop, trial.id))
         return {true, fmt::format("trial {} is being stopped already", trial.id.value)};
-    give({Order::Kind::stop, trial.id, -1, {}, "stopped by a user"});
+    give({.kind = Order::Kind::stop, .trial = trial.id, .why = "stopped by a user"});
     if (trial.status == TrialStatus::running) leave(trial.id, "stopped by a user");
     return {true, fmt::format("trial {} stops", trial.id.value)};
 }
@@ -125,7 +125,7 @@ Answer LiveControl::resume(TrialView const& trial) {
     if (trial.epochs_done >= epochs)
         return {false, fmt::format("trial {} has been trained for all of its {}", id, epochs_text(epochs))};
     left_.erase(trial.id);  // an earlier request to leave a lap no longer counts
-    give({Order::Kind::resume, trial.id, -1, {}, "taken up by a user"});
+    give({.kind = Order::Kind::resume, .trial = trial.id, .why = "taken up by a user"});
     return {true, fmt::format("trial {} goes on after {}, up to {}", id, epochs_text(trial.epochs_done), epochs)};
 }
 
@@ -164,7 +164,11 @@ Answer LiveControl::clone(TrialView const& trial, Assignment const& changes) {
         return {false,
                 fmt::format("trial {} has been trained for {}: nothing is left of the clone's {}; give it more train.epochs",
                             id, epochs_text(*epoch + 1), epochs_text(config.train.epochs))};
-    give({Order::Kind::clone, trial.id, *epoch, assignment, "cloned by a user"});
+    give({.kind = Order::Kind::clone,
+          .trial = trial.id,
+          .epoch = *epoch,
+          .assignment = assignment,
+          .why = "cloned by a user"});
     if (recorder_.shelf().file_after(trial.id, *epoch) == nullptr) dispatcher_.keep_end({trial.id, *epoch});
     return {true, fmt::format("a clone of trial {} goes on after epoch {}{}", id, *epoch,
                               *epoch < trial.epochs_done ? "" : ", when that has ended")};
@@ -198,12 +202,12 @@ void LiveControl::check_hours(LapRecord const& record) {
     auto const& budget = prepared_.inputs.experiment.search.budget;
     auto const before_s = prepared_.inputs.earlier ? prepared_.inputs.earlier->journal.jobs.seconds : 0;
     if (budget.hours && !finishing() && before_s + monotonic_s() - started_s_ >= *budget.hours * 3600)
-        give({Order::Kind::finish, {}, -1, {}, fmt::format("budget.hours {} are used up", *budget.hours)});
+        give({.kind = Order::Kind::finish, .why = fmt::format("budget.hours {} are used up", *budget.hours)});
     auto const spent_s = recorder_.seconds_of(record.trial) + seconds_of(record);
     if (!budget.hours_per_trial || spent_s < *budget.hours_per_trial * 3600 || record.outcome != Outcome::finished) return;
     if (is_waiting(Order::Kind::stop, record.trial)) return;
     auto const why = fmt::format("budget.hours_per_trial {} are used up", *budget.hours_per_trial);
-    give({Order::Kind::stop, record.trial, -1, {}, why});
+    give({.kind = Order::Kind::stop, .trial = record.trial, .why = why});
     leave(record.trial, why);
 }
 

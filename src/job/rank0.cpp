@@ -317,7 +317,8 @@ int run_job(World& world, PreparedRun prepared, RunOptions const& options, doubl
     auto const largest = largest_trial(prepared);
     prepared.plan.state_bytes = largest.state;
     prepared.plan.weight_bytes = largest.weights;
-    if (auto missing = missing_space(prepared, storage_of(prepared, largest)); !prepared.inputs.earlier && !missing.empty())
+    if (auto missing = missing_space(prepared, storage_of(prepared, prepared.inputs.experiment.strategy, largest));
+        !prepared.inputs.earlier && !missing.empty())
         prepared.notes.warnings.push_back(std::move(missing));
     if (!prepared.inputs.earlier) prepared.inputs.run_id = new_run_id();
     if (!options.quiet)

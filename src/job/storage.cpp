@@ -41,7 +41,7 @@ std::filesystem::path existing_part(std::filesystem::path path) {
 
 }  // namespace
 
-Storage storage_of(PreparedRun const& prepared, TrialBytes const& largest) {
+Storage storage_of(PreparedRun const& prepared, StrategyConfig const& strategy, TrialBytes const& largest) {
     Storage out;
     auto const laps = laps_of(prepared);
     auto const units = laps * static_cast<std::uint64_t>(prepared.shard_files());
@@ -59,7 +59,7 @@ Storage storage_of(PreparedRun const& prepared, TrialBytes const& largest) {
     out.best = largest.weights;
     auto const loads = prepared.fleet.owners.loads();
     auto const holders = static_cast<std::uint64_t>(std::ranges::count_if(loads, [](double load) { return load > 0; }));
-    bool const together = strategy_traits(prepared.inputs.experiment.strategy.name).training == Training::together;
+    bool const together = strategy_traits(strategy.name).training == Training::together;
     out.states = largest.state * (together ? alive : (alive + holders - 1) / holders);
     out.validation =
         static_cast<std::uint64_t>(prepared.inputs.manifest.rows(Split::valid)) * stored_row_bytes(prepared.inputs.manifest);

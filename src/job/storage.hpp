@@ -9,6 +9,7 @@
 namespace hopscotch {
 
 struct PreparedRun;
+struct StrategyConfig;
 
 struct Storage {
     std::uint64_t checkpoints = 0;  // run.checkpoint_keep of each trial that is alive, one that each trainer writes, and the
@@ -21,8 +22,9 @@ struct Storage {
     std::uint64_t run_dir() const { return checkpoints + units + lines + best; }
 };
 
-// Of a run that has not begun. Searches that clone keep more checkpoints while a decision may ask for them.
-Storage storage_of(PreparedRun const& prepared, TrialBytes const& largest);
+// Of a run that has not begun, with a strategy that may be another one than the experiment's. Searches that clone keep more
+// checkpoints while a decision may ask for them.
+Storage storage_of(PreparedRun const& prepared, StrategyConfig const& strategy, TrialBytes const& largest);
 
 // Bytes that the file system of run.dir has free; UINT64_MAX: not known.
 std::uint64_t free_space(PreparedRun const& prepared);

@@ -6,7 +6,7 @@
 
 #include "core/counted.hpp"
 #include "core/json_lookup.hpp"
-#include "core/quantity_text.hpp"
+#include "report/page_text.hpp"
 #include "report/sections.hpp"
 #include "view/leaderboard.hpp"
 #include "view/second_place.hpp"
@@ -67,6 +67,8 @@ std::string test_sentence(RunResults const& data) {
 
 }  // namespace
 
+std::string note(std::string_view text) { return fmt::format("<p class=\"note\">{}</p>", escaped(text)); }
+
 std::string second_place(RunResults const& data) {
     if (data.ranking.size() < 2) return "";
     auto const placed = [&](GroupResults const& group) {
@@ -115,7 +117,7 @@ std::string tiles(RunResults const& data) {
     if (data.totals.lower_bound_s > 0 && data.totals.makespan_s > 0)
         out += tile(fmt::format("{:.2f}", data.totals.makespan_s / data.totals.lower_bound_s), "times the lower bound");
     out += tile(fmt::format("{}", data.totals.hops), "hops");
-    out += tile(bytes_text(static_cast<std::uint64_t>(std::max<std::int64_t>(0, data.totals.hop_bytes))), "of states moved");
+    out += tile(amount_text(static_cast<double>(data.totals.hop_bytes)), "of states moved");
     return out + "</dl>";
 }
 

@@ -7,17 +7,16 @@
 #include "core/counted.hpp"
 #include "core/hash.hpp"
 #include "experiment/strategy_traits.hpp"
+#include "report/html_table.hpp"
+#include "report/page_text.hpp"
 #include "report/sections.hpp"
 #include "schedule/policy.hpp"
+#include "view/leaderboard.hpp"
 
 namespace hopscotch {
 namespace {
 
 constexpr std::size_t k_most_failures = 200, k_most_document = 100'000, k_most_listed_files = 50;
-
-std::string fact(std::string_view name, std::string_view value) {
-    return fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>", escaped(name), escaped(value));
-}
 
 std::string commands_of(RunResults const& data) {
     auto const shell = [](std::string const& word) {
@@ -64,40 +63,47 @@ std::string exactness(RunResults const& data) {
     return "the same bits on any number of trainers";
 }
 
-std::string facts_table(RunResults const& data) {
+std::string facts_of(RunResults const& data) {
     auto const& facts = data.run.facts;
-    auto out = fact("run directory", data.run.directory.string()) + fact("seed", fmt::format("{}", facts.seed));
-    out += fact("hopscotch", facts.build.version + (facts.build.git_hash.empty() ? "" : ", git " + facts.build.git_hash));
-    out += fact("libraries", texts_in(facts.build.libraries)) + fact("strategy", data.label);
-    out += fact("trainers", hosts_text(facts.fleet.hosts)) + fact("shards", fmt::format("{}", facts.shards()));
-    out += fact("dataset", data.run.experiment.data.path) + fact("hash of the dataset", facts.dataset_hash);
+    Facts out{{"run directory", data.run.directory.string()}, {"seed", fmt::format("{}", facts.seed)}};
+    auto const add = [&](std::string name, std::string value) { out.emplace_back(std::move(name), std::move(value)); };
+    add("hopscotch", facts.build.version + (facts.build.git_hash.empty() ? "" : ", git " + facts.build.git_hash));
+    add("libraries", texts_in(facts.build.libraries));
+    add("strategy", data.label);
+    add("trainers", hosts_text(facts.fleet.hosts));
+    add("shards", fmt::format("{}", facts.shards()));
+    add("dataset", data.run.experiment.data.path);
+    add("hash of the dataset", facts.dataset_hash);
     std::size_t listed = 0;
     for (auto const& [path, hash] : facts.files)
-        if (++listed <= k_most_listed_files) out += fact("hash of " + path, to_hex(hash));
-    out += fact("run id", facts.run_id) + fact("bits", exactness(data));
-    out += fact("jobs that worked on it", fmt::format("{}", data.run.journal.jobs.count));
+        if (++listed <= k_most_listed_files) add("hash of " + path, to_hex(hash));
+    add("run id", facts.run_id);
+    add("bits", exactness(data));
+    add("jobs that worked on it", fmt::format("{}", data.run.journal.jobs.count));
     if (auto const* best = data.best_trial())
         for (auto const& lap : data.run.journal.laps)
             if (lap.trial == best->id && lap.epoch == best->best->epoch && lap.outcome == Outcome::finished)
-                out += fact(fmt::format("state of trial {} after epoch {}", lap.trial.value, lap.epoch),
-                            to_hex(lap.state.hash));
-    return "<div class=\"scroll\"><table class=\"facts\"><tbody>" + out + "</tbody></table></div>";
+                add(fmt::format("state of trial {} after epoch {}", lap.trial.value, lap.epoch), to_hex(lap.state.hash));
+    return facts_table(out);
 }
 
-std::string failed_rows(RunResults const& data) {
-    std::string out;
+// The first trials that failed.
+std::string failed_table(RunResults const& data) {
+    using enum HtmlTable::Kind;
+    HtmlTable table({{"trial", numbers}, {"status"}, {"epochs", numbers}, {"reason"}, {"configuration"}});
     std::size_t count = 0;
     for (auto const& trial : data.trials) {
         if (trial.status != "failed" && trial.status != "diverged") continue;
         if (++count > k_most_failures) continue;
-        out += fmt::format(
-            "<tr {}><td>{}</td><td><span class=\"st bad\">{}</span></td><td>{}</td><td>{}</td>"
-            "<td>{}</td></tr>",
-            trial_mark(trial.id.value), trial.id.value, escaped(trial.status), trial.epochs,
-            escaped(cut_text(trial.reason, 400)), escaped(trial_name(trial).substr(trial_name(trial).find(':') + 2)));
+        table.begin_row(trial.id);
+        table.count(trial.id.value);
+        table.status(trial.status);
+        table.count(trial.epochs);
+        table.words(cut_text(trial.reason, 400));
+        table.words(cut_text(short_config(trial.assignment), 160));
     }
-    if (count > k_most_failures) out += fmt::format("<tr><td colspan=\"5\">{} more</td></tr>", count - k_most_failures);
-    return out;
+    if (count == 0) return "";
+    return std::move(table).take() + (count > k_most_failures ? note(fmt::format("{} more.", count - k_most_failures)) : "");
 }
 
 std::string stops_text(RunResults const& data) {
@@ -111,15 +117,10 @@ std::string stops_text(RunResults const& data) {
 }  // namespace
 
 std::string failures_section(RunResults const& data) {
-    auto const rows = failed_rows(data);
+    auto const table = failed_table(data);
     auto out = fmt::format("<p>{}: {}.{}</p>", escaped(counted(std::ssize(data.trials), "trial")), escaped(stops_text(data)),
-                           rows.empty() ? " None failed." : "");
-    std::string head;
-    for (auto const* name : {"trial", "status", "epochs", "reason", "configuration"})
-        head += fmt::format("<th scope=\"col\">{}</th>", name);
-    if (!rows.empty())
-        out += fmt::format("<div class=\"scroll\"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>", head,
-                           rows);
+                           table.empty() ? " None failed." : "") +
+               table;
     int retries = 0;
     for (auto const& [trial, count] : data.run.journal.retries) retries += count;
     if (retries > 0)
@@ -136,7 +137,7 @@ std::string failures_section(RunResults const& data) {
 
 std::string reproduce_section(RunResults const& data) {
     auto const document = data.run.facts.experiment.dump(2);
-    auto out = fmt::format("<pre>{}</pre>", escaped(commands_of(data))) + facts_table(data);
+    auto out = fmt::format("<pre>{}</pre>", escaped(commands_of(data))) + facts_of(data);
     out += fmt::format("<details><summary>The experiment</summary><pre>{}</pre></details>",
                        escaped(cut_text(document, k_most_document)));
     return document.size() > k_most_document ? out + note("The document is cut off; experiment.json has all of it.") : out;

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "experiment/space.hpp"
-#include "report/svg.hpp"
+#include "report/page_text.hpp"
 
 namespace hopscotch {
 namespace {
@@ -102,24 +102,6 @@ KeyColumn column_of(RunResults const& data, std::string const& path, Space const
 }
 
 }  // namespace
-
-AxisScale KeyColumn::scale() const {
-    if (!numeric) return AxisScale(ScaleKind::linear, -0.3, std::max(0.0, static_cast<double>(categories.size()) - 1) + 0.3);
-    return AxisScale(log ? ScaleKind::log : ScaleKind::linear, low, high);
-}
-
-std::vector<Tick> KeyColumn::ticks(AxisScale const& scale, int about) const {
-    if (numeric) {
-        auto out = scale.ticks(about);
-        std::erase_if(out, [&](auto const& tick) { return whole && tick.value != std::floor(tick.value); });
-        return out;
-    }
-    std::vector<Tick> out;
-    auto const every = std::max<std::size_t>(1, (categories.size() + 11) / 12);
-    for (std::size_t c = 0; c < categories.size(); c += every)
-        out.push_back({static_cast<double>(c), cut_text(categories[c], 20)});
-    return out;
-}
 
 std::vector<KeyColumn> key_columns(RunResults const& data, KeyColumns which) {
     Problems ignored("");

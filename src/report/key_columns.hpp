@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The searched keys of a run as columns of numbers: for tables, parallel coordinates, slices and importance.
+// The searched keys of a run as columns of numbers: for tables, pictures and importance.
 #pragma once
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "analysis/results/run_results.hpp"
-#include "report/scale.hpp"
 
 namespace hopscotch {
 
@@ -19,9 +18,6 @@ struct KeyColumn {
     std::vector<std::string> categories;        // numbers in their order, others as they first appear
     std::vector<std::optional<double>> values;  // by RunResults::groups: the number, or that of the category; none: inactive
     std::vector<std::string> texts;             // likewise, for people
-
-    AxisScale scale() const;  // of the values; categories at 0, 1, 2, ...
-    std::vector<Tick> ticks(AxisScale const& scale, int about) const;
 };
 
 // all: every key of the space. varied: keys with at least two values.

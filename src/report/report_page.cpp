@@ -6,8 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <map>
 
 #include "core/counted.hpp"
+#include "report/page_files.hpp"
+#include "report/page_text.hpp"
+#include "report/report_data.hpp"
 #include "report/sections.hpp"
 
 namespace hopscotch {
@@ -18,20 +22,11 @@ struct Section {
     std::string (*content)(RunResults const&);
 };
 
-// In the order of the page.
+// In the order of the page. The script adds the sections that have pictures alone (report/page/page.js).
 constexpr Section k_sections[] = {{"answer", "", answer_section},
-                                  {"history", "Optimization history", history_section},
-                                  {"curves", "Learning curves", curves_section},
                                   {"leaderboard", "Leaderboard", ranking_section},
-                                  {"trial", "One trial", trial_section},
-                                  {"metrics", "Other metrics", metrics_section},
                                   {"errors", "Where the best model errs", errors_section},
-                                  {"parallel", "Parallel coordinates", parallel_section},
-                                  {"importance", "Importance of the keys", importance_section},
-                                  {"slices", "One key at a time", slices_section},
-                                  {"pareto", "Pareto front", pareto_section},
                                   {"rungs", "Rungs", rungs_section},
-                                  {"family", "Family tree", family_section},
                                   {"timeline", "Trainers over time", timeline_section},
                                   {"idle", "Where the time went", idle_section},
                                   {"bytes", "Bytes", bytes_section},
@@ -48,24 +43,6 @@ std::string date_text(double unix_s) {
     return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &utc));
 }
 
-struct Parts {
-    std::string links, body;
-};
-
-// prefix: of the ids, so that the reports of several runs differ.
-Parts parts_of_run(RunResults const& data, std::string const& prefix) {
-    Parts out;
-    for (auto const& section : k_sections) {
-        auto const content = section.content(data);
-        if (content.empty()) continue;
-        auto const id = prefix + section.id;
-        auto const head = *section.title == '\0' ? "" : fmt::format("<h2>{}</h2>", section.title);
-        if (!head.empty()) out.links += fmt::format("<a href=\"#{}\">{}</a>", id, section.title);
-        out.body += fmt::format("<section id=\"{}\">{}{}</section>\n", id, head, content);
-    }
-    return out;
-}
-
 // level: of the heading: "h1" once a page.
 std::string header_of(RunResults const& data, std::string_view level) {
     return fmt::format(
@@ -74,6 +51,21 @@ std::string header_of(RunResults const& data, std::string_view level) {
         escaped(cut_text(data.run.status(), 30)), escaped(data.run.experiment.search.procedure), escaped(data.label),
         counted(data.run.facts.trainers(), "trainer"), counted(data.run.facts.shards(), "shard"),
         date_text(data.run.facts.start_unix_s));
+}
+
+// The report of one run, which the script takes as a whole. prefix: of the ids, so that those of several runs differ.
+std::string report_of(RunResults const& data, std::string const& prefix, std::string_view level) {
+    std::string links, sections;
+    for (auto const& section : k_sections) {
+        auto const content = section.content(data);
+        if (content.empty()) continue;
+        auto const id = prefix + section.id;
+        auto const head = *section.title == '\0' ? "" : fmt::format("<h2>{}</h2>", section.title);
+        if (!head.empty()) links += fmt::format("<a href=\"#{}\">{}</a>", id, section.title);
+        sections += fmt::format("<section id=\"{}\">{}{}</section>\n", id, head, content);
+    }
+    return fmt::format("<div class=\"of-run\"><header>{}</header><nav>{}</nav>\n{}</div>\n", header_of(data, level), links,
+                       sections);
 }
 
 // A page that the job renews is loaded again by the script, and without scripts by the browser.
@@ -87,15 +79,34 @@ Renewal renewal_of(double every_s) {
             fmt::format(" data-renewed-s=\"{:.0f}\"", seconds)};
 }
 
-std::string document_of(std::string_view title, std::string_view body, double renewed_every_s = 0) {
-    auto const renewal = renewal_of(renewed_every_s);
-    return fmt::format(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-        "script-src 'unsafe-inline'\"><meta name=\"color-scheme\" content=\"light dark\"><title>{}</title>\n"
-        "{}<style>{}</style></head>\n<body{}><main>\n{}</main>\n<script>{}</script></body></html>\n",
-        escaped(title), renewal.head, k_page_style, renewal.attribute, body, k_page_script);
+// Within a script element no "<" may begin a tag.
+std::string without_tags(std::string const& text) {
+    std::string out;
+    for (char const c : text) c == '<' ? out += "\\u003c" : out += c;
+    return out;
+}
+
+// The template with "@NAME@" replaced by the texts, each of which stays as it is.
+std::string filled(std::string_view page, std::map<std::string_view, std::string> const& texts) {
+    std::string out;
+    while (true) {
+        auto const at = page.find('@'), end = page.find('@', at + 1);
+        out += page.substr(0, at);
+        if (at == page.npos || end == page.npos) return out;
+        out += texts.at(page.substr(at + 1, end - at - 1));
+        page.remove_prefix(end + 1);
+    }
+}
+
+std::string document_of(std::string_view title, std::string body, Json data, double renewed_every_s = 0) {
+    auto renewal = renewal_of(renewed_every_s);
+    return filled(k_page_template, {{"TITLE", escaped(title)},
+                                    {"RENEWAL", std::move(renewal.head)},
+                                    {"RENEWED", std::move(renewal.attribute)},
+                                    {"STYLE", std::string(k_page_style)},
+                                    {"BODY", std::move(body)},
+                                    {"DATA", without_tags(data.dump())},
+                                    {"SCRIPT", std::string(k_page_script)}});
 }
 
 std::string footer_of(RunResults const& data) {
@@ -105,28 +116,23 @@ std::string footer_of(RunResults const& data) {
         date_text(data.now.read_unix_s));
 }
 
-std::string page_of_run(RunResults const& data) {
-    auto const parts = parts_of_run(data, "");
-    return document_of(data.run.facts.name + " - hopscotch",
-                       fmt::format("<header>{}</header><nav>{}</nav>\n{}{}", header_of(data, "h1"), parts.links, parts.body,
-                                   footer_of(data)),
-                       data.now.renewed_every_s);
-}
-
 }  // namespace
 
 std::string report_page(std::vector<RunResults> const& runs) {
-    if (runs.size() == 1) return page_of_run(runs.front());
+    Json::Array of_runs;
+    auto const prefix = [&](std::size_t r) { return runs.size() == 1 ? std::string() : fmt::format("run{}-", r); };
+    for (std::size_t r = 0; r < runs.size(); ++r) of_runs.push_back(report_data(runs[r], prefix(r)));
+    auto data = Json::object({{"runs", std::move(of_runs)}});
+    auto const& first = runs.front();
+    if (runs.size() == 1)
+        return document_of(first.run.facts.name + " - hopscotch", report_of(first, "", "h1") + footer_of(first),
+                           std::move(data), first.now.renewed_every_s);
     auto body = fmt::format("<header><h1>{}</h1></header>\n<section id=\"comparison\">{}</section>\n",
                             counted(std::ssize(runs), "run"), comparison_section(runs));
-    for (std::size_t r = 0; r < runs.size(); ++r) {
-        auto const parts = parts_of_run(runs[r], fmt::format("run{}-", r));
-        body += fmt::format(
-            "<details class=\"run\"><summary>{}</summary><div class=\"of-run\"><header>{}</header><nav>{}</nav>\n{}"
-            "</div></details>\n",
-            escaped(cut_text(runs[r].run.directory.string(), 200)), header_of(runs[r], "h2"), parts.links, parts.body);
-    }
-    return document_of("Comparison of runs - hopscotch", body + footer_of(runs.front()));
+    for (std::size_t r = 0; r < runs.size(); ++r)
+        body += fmt::format("<details class=\"run\"><summary>{}</summary>{}</details>\n",
+                            escaped(cut_text(runs[r].run.directory.string(), 200)), report_of(runs[r], prefix(r), "h2"));
+    return document_of("Comparison of runs - hopscotch", body + footer_of(first), std::move(data));
 }
 
 }  // namespace hopscotch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report as one HTML document that needs nothing else: style, script and pictures are in it. PURE.
+// A report as one HTML document that needs nothing else: style, script and data are in it. PURE.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,8 +12,5 @@ namespace hopscotch {
 std::string report_page(std::vector<RunResults> const& runs);
 
 std::string comparison_section(std::vector<RunResults> const& runs);
-
-extern char const* const k_page_style;   // the style sheet
-extern char const* const k_page_script;  // the page is complete without it
 
 }  // namespace hopscotch

@@ -8,6 +8,7 @@
 
 #include "core/counted.hpp"
 #include "experiment/metric.hpp"
+#include "report/page_text.hpp"
 #include "report/sections.hpp"
 #include "view/leaderboard.hpp"
 

@@ -9,17 +9,14 @@
 #include "analysis/cost/run_estimate.hpp"
 #include "core/counted.hpp"
 #include "core/json_lookup.hpp"
-#include "core/quantity_text.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
+#include "report/html_table.hpp"
+#include "report/page_text.hpp"
 #include "report/sections.hpp"
 
 namespace hopscotch {
 namespace {
-
-std::string amount_text(double bytes) {
-    return bytes >= 0 && bytes < 9e18 ? bytes_text(static_cast<std::uint64_t>(bytes)) : std::string("-");
-}
 
 constexpr std::size_t k_most_resolved = 2000;  // trials whose batch size is looked up; the others have the document's
 
@@ -78,12 +75,6 @@ std::vector<StrategyBytes> other_strategies(RunResults const& data) {
     return out;
 }
 
-std::string bar(double share, std::string_view css) {
-    Svg svg(240, 14, "", "bar");
-    svg.rect({0, 2, 240 * std::clamp(share, 0.0, 1.0), 12}, css);
-    return std::move(svg).take();
-}
-
 std::string kinds_table(Json const& bytes) {
     struct Kind {
         char const *key, *name;
@@ -94,15 +85,15 @@ std::string kinds_table(Json const& bytes) {
                               {"control", "control messages"}};
     double sum = 0;
     for (auto const& kind : kinds) sum += number_in(bytes, kind.key).value_or(0);
-    std::string out =
-        "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">kind</th><th scope=\"col\" class=\"n\">sent</th>"
-        "<th scope=\"col\"></th></tr></thead><tbody>";
+    HtmlTable table({{"kind"}, {"sent", HtmlTable::Kind::numbers}, {""}});
     for (auto const& kind : kinds) {
         double const value = number_in(bytes, kind.key).value_or(0);
-        out += fmt::format("<tr><td>{}</td><td class=\"n\">{}</td><td>{}</td></tr>", kind.name, amount_text(value),
-                           bar(sum > 0 ? value / sum : 0, "f1"));
+        table.begin_row();
+        table.words(kind.name);
+        table.number(value, amount_text(value));
+        table.bar(sum > 0 ? value / sum : 0, "f1");
     }
-    return out + "</tbody></table></div>";
+    return std::move(table).take();
 }
 
 // Without control messages, which all strategies have.
@@ -120,22 +111,19 @@ std::string strategies_table(RunResults const& data) {
     double most = own;
     for (auto const& row : rows) most = std::max(most, row.bytes);
     rows.insert(rows.begin(), {data.label + " (this run, measured)", own});
-    std::string out =
-        "<h3>Beside other strategies</h3><div class=\"scroll\"><table><thead><tr><th scope=\"col\">strategy</th>"
-        "<th scope=\"col\" class=\"n\">sent</th><th scope=\"col\" class=\"n\">ratio</th><th "
-        "scope=\"col\"></th></tr></thead><tbody>";
-    for (std::size_t i = 0; i < rows.size(); ++i)
-        out += fmt::format("<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td></tr>",
-                           escaped(rows[i].name), amount_text(rows[i].bytes),
-                           own > 0 ? fmt::format("{:.3g}", rows[i].bytes / own) : "-",
-                           bar(most > 0 ? rows[i].bytes / most : 0, i == 0 ? "f2" : "f1"));
-    return out +
-           "</tbody></table></div><p class=\"cap\">Predicted by closed forms for the same epochs and trainers, with default "
-           "settings of each strategy; control messages are left out.</p>";
-}
-
-std::string fact_row(std::string_view name, std::string_view value) {
-    return fmt::format("<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td></tr>", escaped(name), escaped(value));
+    using enum HtmlTable::Kind;
+    HtmlTable table({{"strategy"}, {"sent", numbers}, {"ratio", numbers}, {""}});
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        double const ratio = own > 0 ? rows[i].bytes / own : NAN;
+        table.begin_row();
+        table.words(rows[i].name);
+        table.number(rows[i].bytes, amount_text(rows[i].bytes));
+        table.number(ratio, own > 0 ? fmt::format("{:.3g}", ratio) : "-");
+        table.bar(most > 0 ? rows[i].bytes / most : 0, i == 0 ? "f2" : "f1");
+    }
+    return "<h3>Beside other strategies</h3>" + std::move(table).take() +
+           "<p class=\"cap\">Predicted by closed forms for the same epochs and trainers, with default settings of each "
+           "strategy; control messages are left out.</p>";
 }
 
 }  // namespace
@@ -151,7 +139,7 @@ std::string bytes_section(RunResults const& data) {
 }
 
 std::string memory_section(RunResults const& data) {
-    std::string rows;
+    Facts rows;
     std::int64_t largest = 0, together = 0;
     for (auto const& trial : data.trials) {
         largest = std::max(largest, trial.state_bytes);
@@ -160,22 +148,21 @@ std::string memory_section(RunResults const& data) {
     if (auto const* peaks = data.summary.find("peak_rss_bytes"); peaks != nullptr && peaks->is_array()) {
         std::vector<double> values;
         for (auto const& peak : peaks->array()) values.push_back(peak.is_number() ? peak.number() : 0);
-        if (!values.empty()) rows += fact_row("rank 0, most memory", amount_text(values.front()));
+        if (!values.empty()) rows.emplace_back("rank 0, most memory", amount_text(values.front()));
         if (values.size() > 1)
-            rows += fact_row("trainer with most memory", amount_text(*std::max_element(values.begin() + 1, values.end())));
+            rows.emplace_back("trainer with most memory", amount_text(*std::max_element(values.begin() + 1, values.end())));
     }
-    if (largest > 0) rows += fact_row("largest state of a trial", amount_text(static_cast<double>(largest)));
-    if (together > 0) rows += fact_row("all states together", amount_text(static_cast<double>(together)));
+    if (largest > 0) rows.emplace_back("largest state of a trial", amount_text(static_cast<double>(largest)));
+    if (together > 0) rows.emplace_back("all states together", amount_text(static_cast<double>(together)));
     struct Fact {
         char const *key, *name;
     };
     for (auto const& fact : {Fact{"storage_bytes", "training rows that all trainers hold"},
                              Fact{"staged_bytes", "of these, copies"}, Fact{"spilled_bytes", "waiting states on the disk"}})
         if (auto const value = number_in(data.summary, fact.key); value && *value > 0)
-            rows += fact_row(fact.name, amount_text(*value));
+            rows.emplace_back(fact.name, amount_text(*value));
     if (rows.empty()) return "";
-    return "<div class=\"scroll\"><table class=\"facts\"><tbody>" + rows + "</tbody></table></div>" +
-           note("Ranks that are threads of one process each report the memory of the process.");
+    return facts_table(rows) + note("Ranks that are threads of one process each report the memory of the process.");
 }
 
 }  // namespace hopscotch

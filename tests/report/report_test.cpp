@@ -1,60 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a report that compute: scales and ticks, text from outside, times, importance.
+// The parts of a report that compute: text from outside, tables, numbers, times, importance.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "analysis/results/run_clock.hpp"
+#include "report/html_table.hpp"
 #include "report/importance.hpp"
 #include "report/live_report.hpp"
+#include "report/page_text.hpp"
+#include "report/report_data.hpp"
 #include "report/sections.hpp"
-#include "report/svg.hpp"
 
 namespace hopscotch {
 namespace report_test {
-
-std::vector<std::string> texts(AxisScale const& scale, int about) {
-    std::vector<std::string> out;
-    for (auto const& tick : scale.ticks(about)) out.push_back(tick.text);
-    return out;
-}
-
-using Texts = std::vector<std::string>;
-
-TEST(AxisScale, HasTicksAtRoundNumbers) {
-    EXPECT_EQ(texts({ScaleKind::linear, 0, 10}, 5), (Texts{"0", "2", "4", "6", "8", "10"}));
-    EXPECT_EQ(texts({ScaleKind::linear, 0.93, 0.981}, 5), (Texts{"0.94", "0.96", "0.98"}));
-    EXPECT_EQ(texts({ScaleKind::linear, -0.3, 0.3}, 3), (Texts{"-0.2", "0", "0.2"}));
-    EXPECT_EQ(texts({ScaleKind::log, 0.001, 1}, 5), (Texts{"0.001", "0.01", "0.1", "1"}));
-    EXPECT_EQ(texts({ScaleKind::log, 2, 9}, 4), (Texts{"2", "4", "6", "8"}));  // less than a decade
-    EXPECT_EQ(texts({ScaleKind::linear, 5, 5}, 5), Texts{"5"});
-}
-
-TEST(AxisScale, PlacesValues) {
-    auto const linear = AxisScale(ScaleKind::linear, 0, 10).between(100, 0);
-    EXPECT_EQ(linear.at(0), 100);
-    EXPECT_EQ(linear.at(2.5), 75);
-    EXPECT_EQ(linear.at(11), 0);
-    EXPECT_EQ(linear.at(NAN), 100);
-    EXPECT_NEAR(AxisScale(ScaleKind::log, 0.001, 10).between(0, 400).at(0.1), 200, 1e-9);
-    EXPECT_EQ(AxisScale(ScaleKind::linear, 3, 3).between(0, 10).at(3), 5);
-    EXPECT_FALSE(AxisScale(ScaleKind::log, 0, 10).is_log());
-}
-
-TEST(AxisScale, TakesAnyNumbers) {
-    double const odd[] = {0, 1, -1, 1e-320, 1e300, 1.7e308, -1.7e308, INFINITY, -INFINITY, NAN, 1e-9, 1 + 1e-15};
-    for (double const low : odd)
-        for (double const high : odd)
-            for (auto const kind : {ScaleKind::linear, ScaleKind::log}) {
-                auto const scale = AxisScale(kind, low, high).between(0, 100);
-                EXPECT_LE(scale.ticks(8).size(), 12u) << low << " " << high;
-                for (double const value : odd) {
-                    EXPECT_GE(scale.at(value), 0) << low << " " << high << " " << value;
-                    EXPECT_LE(scale.at(value), 100) << low << " " << high << " " << value;
-                }
-            }
-}
 
 TEST(LiveReport, TakesAHundredthOfACore) {
     EXPECT_EQ(pause_between_pages(60, 0.4), 60);
@@ -87,9 +47,6 @@ TEST(ReportText, SaysTimesInUnits) {
     EXPECT_EQ(seconds_text(245), "4 min 05 s");
     EXPECT_EQ(seconds_text(7500), "2 h 05 min");
     EXPECT_EQ(seconds_text(NAN), "-");
-    EXPECT_EQ(time_unit(100).name, "s");
-    EXPECT_EQ(time_unit(3600).name, "min");
-    EXPECT_EQ(time_unit(36000).name, "h");
 }
 
 // Columns of a device stand there only if its use is known of some trial.
@@ -109,20 +66,37 @@ TEST(Leaderboard, ShowsTheUseOfDevices) {
     data.trials[0].gpu.add({3, 4});
     auto const section = ranking_section(data);
     EXPECT_NE(section.find(">GPU (s)</th><th scope=\"col\" class=\"n\">GPU use</th>"), section.npos) << section;
-    EXPECT_NE(section.find("data-v=\"7.5\">7.5</td><td class=\"n\" data-v=\"0.75\">75 %</td>"), section.npos) << section;
-    EXPECT_NE(section.find("data-v=\"\">-</td><td class=\"n\" data-v=\"\">-</td>"), section.npos) << section;
+    EXPECT_NE(section.find("<td class=\"n\">7.5</td><td class=\"n\" data-v=\"0.75\">75 %</td>"), section.npos) << section;
+    EXPECT_NE(section.find("<td class=\"n\">-</td><td class=\"n\">-</td>"), section.npos) << section;
     EXPECT_EQ(section.find("CPU use"), section.npos);
 }
 
-TEST(Svg, EscapesTitlesAndLabels) {
-    Svg svg(10, 10, "a \"label\"");
-    svg.circle({1, NAN}, 2, "dot", "</title><script>");
-    svg.text({1, 2}, "tick", "<b>");
-    auto const text = std::move(svg).take();
-    EXPECT_EQ(text,
-              "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"wide\" viewBox=\"0 0 10 10\" role=\"img\" "
-              "aria-label=\"a &quot;label&quot;\"><circle class=\"dot\" cx=\"1\" cy=\"0\" r=\"2\"><title>&lt;/title&gt;"
-              "&lt;script&gt;</title></circle><text class=\"tick\" x=\"1\" y=\"2\">&lt;b&gt;</text></svg>");
+TEST(HtmlTable, EscapesTextsAndSortsByNumbers) {
+    using enum HtmlTable::Kind;
+    HtmlTable table({{"<a>"}, {"b", numbers}});
+    table.begin_row(TrialId(3), "more");
+    table.words("</td><script>");
+    table.number(0.75, "75 %");
+    table.begin_row();
+    table.words("x", "\"tip\"");
+    table.number(0.5, "0.5");  // the text says it
+    table.begin_row();
+    table.status("failed", "why");
+    table.number(NAN, "-");
+    EXPECT_EQ(std::move(table).take(),
+              "<div class=\"scroll\"><table class=\"sortable\"><thead><tr><th scope=\"col\">&lt;a&gt;</th><th scope=\"col\" "
+              "class=\"n\">b</th></tr></thead><tbody><tr data-t=\"3\" class=\"more\"><td>&lt;/td&gt;&lt;script&gt;</td><td "
+              "class=\"n\" data-v=\"0.75\">75 %</td></tr>\n<tr><td title=\"&quot;tip&quot;\">x</td><td "
+              "class=\"n\">0.5</td></tr>\n<tr><td title=\"why\"><span class=\"st bad\">failed</span></td><td "
+              "class=\"n\">-</td></tr></tbody></table></div>");
+}
+
+TEST(ReportData, HasNumbersOfFourDigits) {
+    EXPECT_EQ(rounded_json(0.972222).dump(), "0.9722");
+    EXPECT_EQ(rounded_json(3).dump(), "3");
+    EXPECT_EQ(rounded_json(1234567, 6).dump(), "1234570");
+    EXPECT_EQ(rounded_json(NAN).dump(), "null");
+    EXPECT_EQ(rounded_json(INFINITY).dump(), "null");
 }
 
 TEST(RunClock, LeavesOutTheTimeBetweenJobs) {

@@ -19,9 +19,9 @@ constexpr std::string_view k_mop = "mop", k_allreduce = "allreduce";
 // Rank 0, measured with tests/scale: the process, and its data for each trial, lap and trainer.
 constexpr std::uint64_t k_rank0 = 126'000'000, k_of_trial = 10'000, k_of_lap = 240, k_of_trainer = 60'000;
 
-// The sizes that the dry run predicts too. They are of the strategy that `prepared` has.
+// The sizes that the dry run predicts too.
 void add_storage(StrategyForecast& row, PreparedRun const& prepared, TrialBytes const& largest, int workers) {
-    auto const storage = storage_of(prepared, largest);
+    auto const storage = storage_of(prepared, row.strategy, largest);
     row.run_dir_bytes = storage.run_dir();
     row.memory.waiting = storage.states;
     row.memory.validation = storage.validation;
@@ -38,8 +38,7 @@ bool is_hopping(PreparedRun const& prepared) {
     return strategy_traits(prepared.inputs.experiment.strategy.name).training == Training::hopping;
 }
 
-std::vector<StrategyForecast> rows_of(PreparedRun& prepared, PlannedRun const& planned, PlanBasis const& basis) {
-    auto const own = prepared.inputs.experiment.strategy;
+std::vector<StrategyForecast> rows_of(PreparedRun const& prepared, PlannedRun const& planned, PlanBasis const& basis) {
     auto const largest = largest_trial(prepared);
     std::vector<StrategyForecast> out;
     for (auto const& name : strategy_names()) {
@@ -51,9 +50,7 @@ std::vector<StrategyForecast> rows_of(PreparedRun& prepared, PlannedRun const& p
         }
         auto const what = case_of(strategy, prepared, planned);
         auto& row = out.emplace_back(forecast(basis, what));
-        prepared.inputs.experiment.strategy = strategy;
         add_storage(row, prepared, largest, what.workers);
-        prepared.inputs.experiment.strategy = own;
     }
     return out;
 }

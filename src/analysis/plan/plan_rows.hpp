@@ -14,7 +14,7 @@ struct PreparedRun;
 bool is_hopping(PreparedRun const& prepared);  // by its strategy
 
 // Changes the strategy of `prepared` for a while.
-std::vector<StrategyForecast> rows_of(PreparedRun& prepared, PlannedRun const& planned, PlanBasis const& basis);
+std::vector<StrategyForecast> rows_of(PreparedRun const& prepared, PlannedRun const& planned, PlanBasis const& basis);
 
 // None: seconds are not known, or one trainer has all shards.
 std::optional<Crossovers> crossovers_of(PreparedRun const& prepared, PlannedRun const& planned, PlanBasis const& basis);

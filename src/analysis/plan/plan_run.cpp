@@ -93,7 +93,7 @@ private:
         if (planned.spread_evenly()) assume("the search goes by results: its epochs are spread evenly over known trials");
     }
 
-    void add(PreparedRun& prepared, PlannedRun const& planned) {
+    void add(PreparedRun const& prepared, PlannedRun const& planned) {
         auto basis = report_.basis;
         basis.trials = planned.trials();
         TrainersForecast out;

@@ -113,7 +113,7 @@ std::string groups_text(PreparedRun const& prepared) {
 
 void print_storage(PreparedRun const& prepared) {
     auto const largest = largest_trial(prepared);
-    auto const storage = storage_of(prepared, largest);
+    auto const storage = storage_of(prepared, prepared.inputs.experiment.strategy, largest);
     fmt::print("storage      about {} at the peak: checkpoints {}, units {}, journal, trace and events {}, best model {}\n",
                bytes_text(storage.run_dir()), bytes_text(storage.checkpoints), bytes_text(storage.units),
                bytes_text(storage.lines), bytes_text(storage.best));

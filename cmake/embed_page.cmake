@@ -1,0 +1,13 @@
+# Writes OUTPUT, C++ that defines the texts of src/report/page_files.hpp, from FILES: the template, the style, the scripts.
+set(names k_page_template k_page_style)
+set(out "// Made by cmake/embed_page.cmake.\n#include \"report/page_files.hpp\"\n\nnamespace hopscotch {\n")
+foreach(file ${FILES})
+  file(READ "${file}" text)
+  if(names)
+    list(POP_FRONT names name)
+    string(APPEND out "\nstd::string_view const ${name} = R\"page(${text})page\";\n")
+  else()
+    string(APPEND scripts "\n    R\"page(${text})page\"")
+  endif()
+endforeach()
+file(WRITE "${OUTPUT}" "${out}\nstd::string_view const k_page_script =${scripts};\n\n}  // namespace hopscotch\n")

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables of the page. They are complete without the script, which sorts them and saves them as CSV. PURE.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/ids.hpp"
+
+namespace hopscotch {
+
+// Texts are escaped here. The cells of a row come in the order of the columns.
+class HtmlTable {
+public:
+    enum class Kind { words, numbers };
+    struct Column {
+        std::string_view name;
+        Kind kind = Kind::words;
+    };
+    explicit HtmlTable(std::vector<Column> const& columns);
+
+    // trial: the row lights up with the marks of this trial. css: a class.
+    void begin_row(std::optional<TrialId> trial = {}, std::string_view css = "");
+    void words(std::string_view text, std::string_view tip = "");
+    void number(double value, std::string_view text);  // sorted by the value; one that is not finite comes last
+    void count(std::int64_t value);
+    void status(std::string_view status, std::string_view reason = "");
+    void bar(double share, std::string_view css);  // the script draws it
+    void html(std::string_view cell) { rows_ += cell; }
+
+    bool empty() const { return rows_.empty(); }
+    std::string take() &&;
+
+private:
+    std::string head_, rows_;
+};
+
+// A table of names and values.
+using Facts = std::vector<std::pair<std::string, std::string>>;
+std::string facts_table(Facts const& facts);
+
+}  // namespace hopscotch
