@@ -13,7 +13,7 @@ from pathlib import Path
 
 import lizard
 
-LINES, PARAMETERS, FIELDS, HEADER_LINES, COLUMNS, DEPTH = 40, 5, 14, 150, 125, 12
+LINES, PARAMETERS, FIELDS, HEADER_LINES, COLUMNS, DEPTH = 40, 5, 14, 150, 125, 9
 HEADERS_P95 = 35  # own headers behind a source file
 
 # "file function": why it may be longer, or have more parameters.

@@ -37,9 +37,7 @@ class PeerProcesses;
 class Peers;
 class Transfers;
 
-// Two locks: the engine's, of the world and all that is under way, and the mailbox's, of what the rank's own thread leaves
-// and takes. Whoever needs both takes the engine's first. Peers and the pool have locks of their own, and call nobody under
-// them.
+// Lock order: the engine's, then the mailbox's. Peers and the pool lock for themselves, and take no other lock meanwhile.
 class Courier {
 public:
     // The world must outlive the courier. No one else may call the world before close() or the destructor.

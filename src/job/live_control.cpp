@@ -49,6 +49,15 @@ double seconds_of(LapRecord const& record) {
     return out;
 }
 
+// A state of one can go on as a state of the other.
+bool have_same_layout(TrialConfig const& first, TrialConfig const& second, Manifest const& manifest) {
+    Workspace workspace("cpu", 1);
+    auto const layout = [&](TrialConfig const& of) {
+        return make_trial_model(of, manifest, workspace).state->layout().hash();
+    };
+    return layout(first) == layout(second);
+}
+
 }  // namespace
 
 LiveControl::LiveControl(PreparedRun const& prepared, Recorder& recorder, Leave leave, Dispatcher& dispatcher)
@@ -145,11 +154,7 @@ Answer LiveControl::clone(TrialView const& trial, Assignment const& changes) {
     if (!file.empty()) problems.add(fmt::format("the run did not begin with the model file {}; start a separate run", file));
     if (problems.empty()) check_model(config, prepared_.inputs.schema, problems);
     if (!problems.empty()) return {false, problems.text()};
-    Workspace workspace("cpu", 1);
-    auto const layout = [&](TrialConfig const& of) {
-        return make_trial_model(of, prepared_.inputs.manifest, workspace).state->layout().hash();
-    };
-    if (layout(config) != layout(*trial.config))
+    if (!have_same_layout(config, *trial.config, prepared_.inputs.manifest))
         return {
             false,
             fmt::format(

@@ -22,8 +22,8 @@ struct Storage {
     std::uint64_t run_dir() const { return checkpoints + units + lines + best; }
 };
 
-// Of a run that has not begun, with a strategy that may be another one than the experiment's. Searches that clone keep more
-// checkpoints while a decision may ask for them.
+// Of a run that has not begun, if this strategy trained it. Searches that clone keep more checkpoints while a decision may
+// ask for them.
 Storage storage_of(PreparedRun const& prepared, StrategyConfig const& strategy, TrialBytes const& largest);
 
 // Bytes that the file system of run.dir has free; UINT64_MAX: not known.

@@ -95,7 +95,7 @@ std::string failed_table(RunResults const& data) {
     for (auto const& trial : data.trials) {
         if (trial.status != "failed" && trial.status != "diverged") continue;
         if (++count > k_most_failures) continue;
-        table.begin_row(trial.id);
+        table.begin_row_of(trial.id);
         table.count(trial.id.value);
         table.status(trial.status);
         table.count(trial.epochs);

@@ -60,8 +60,10 @@ std::string comparison_section(std::vector<RunResults> const& runs) {
         table.html(
             fmt::format("<td><svg class=\"key\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect class=\"f{}\" "
                         "width=\"12\" height=\"12\" rx=\"2\"/></svg> <a href=\"#run{}-answer\">{}</a></td>",
-                        r < k_most_compared_lines ? fmt::format("{}", r + 1) : "grey", r,
-                        escaped(cut_text(data.run.directory.string(), 100))));
+                        r == 4                      ? "ink"
+                        : r < k_most_compared_lines ? fmt::format("{}", r + 1)
+                                                    : "grey",
+                        r, escaped(cut_text(data.run.directory.string(), 100))));
         for (auto const& text : {data.label, std::string(data.run.status()), data.metric}) table.words(text);
         table.number(best == nullptr ? NAN : best->best->value, short_number(best == nullptr ? NAN : best->best->value));
         for (auto const& column : columns) {

@@ -15,11 +15,16 @@ HtmlTable::HtmlTable(std::vector<Column> const& columns) {
                              escaped(column.name));
 }
 
-void HtmlTable::begin_row(std::optional<TrialId> trial, std::string_view css) {
-    rows_ += rows_.empty() ? "<tr" : "</tr>\n<tr";
-    if (trial) rows_ += fmt::format(" data-t=\"{}\"", trial->value);
-    if (!css.empty()) rows_ += fmt::format(" class=\"{}\"", css);
-    rows_ += '>';
+void HtmlTable::begin_row(std::string const& attributes) {
+    rows_ += fmt::format("{}<tr{}>", rows_.empty() ? "" : "</tr>\n", attributes);
+}
+
+void HtmlTable::begin_row() { begin_row(std::string()); }
+
+void HtmlTable::begin_row_of(TrialId trial) { begin_row(fmt::format(" data-t=\"{}\"", trial.value)); }
+
+void HtmlTable::begin_row_of_group(TrialId first, std::string_view css) {
+    begin_row(fmt::format(" data-g data-t=\"{}\"{}", first.value, css.empty() ? "" : fmt::format(" class=\"{}\"", css)));
 }
 
 void HtmlTable::words(std::string_view text, std::string_view tip) {

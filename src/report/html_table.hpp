@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables of the page. They are complete without the script, which sorts them and saves them as CSV. PURE.
 #pragma once
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,8 +20,9 @@ public:
     };
     explicit HtmlTable(std::vector<Column> const& columns);
 
-    // trial: the row lights up with the marks of this trial. css: a class.
-    void begin_row(std::optional<TrialId> trial = {}, std::string_view css = "");
+    void begin_row();
+    void begin_row_of(TrialId trial);                              // lights up with the marks of the trial
+    void begin_row_of_group(TrialId first, std::string_view css);  // with those of its first trial. css: a class
     void words(std::string_view text, std::string_view tip = "");
     void number(double value, std::string_view text);  // sorted by the value; one that is not finite comes last
     void count(std::int64_t value);
@@ -34,6 +34,8 @@ public:
     std::string take() &&;
 
 private:
+    void begin_row(std::string const& attributes);
+
     std::string head_, rows_;
 };
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "analysis/results/run_results.hpp"
 #include "experiment/space.hpp"
 #include "report/page_text.hpp"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/results/run_results.hpp"
-
 namespace hopscotch {
+
+struct RunResults;
 
 struct KeyColumn {
     std::string path, name;  // name: the last word of the path, or the path where two end alike

@@ -148,7 +148,7 @@ std::string ranking_section(RunResults const& data) {
         auto const& group = data.groups[order[r]];
         RankedGroup const row{group, data.trials[group.trials.front()], order[r],
                               r < data.ranking.size() ? std::optional(r) : std::nullopt};
-        table.begin_row(row.first.id, r >= k_open_rows ? "more" : "");
+        table.begin_row_of_group(row.first.id, r >= k_open_rows ? "more" : "");
         for (auto const& column : columns) column.write(table, row);
     }
     auto out = std::move(table).take();

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t k_most_log_lines = 40, k_most_points = 120, k_whole_curves = 5, k_most_keys = 24,
                       k_most_drawn_classes = 50, k_most_drawn_targets = 8, k_most_spots = 1000;
 constexpr double k_most_numbers = 20e3;  // of the first metric by epoch, and of all others together: 130 kB each
-constexpr int k_time_digits = 6;
+constexpr int k_time_digits = 6, k_place_digits = 7;
 
 // By trial: the decisions of the search and of users, and its end.
 std::map<TrialId, Json::Array> logs_of(RunResults const& data) {
@@ -39,18 +39,17 @@ std::map<TrialId, Json::Array> logs_of(RunResults const& data) {
     return out;
 }
 
-// Groups with all their trials, as long as there is room: indices, best first.
+// The groups that come first in the leaderboard, with all their trials, as long as there is room: indices, best first.
 struct ListedTrials {
     std::vector<std::size_t> groups, trials;
 };
 ListedTrials listed_trials(RunResults const& data) {
     ListedTrials out;
-    auto const order = groups_by_place(data);
-    for (auto const i : thinned(order.size(), k_most_listed_trials, k_most_listed_trials / 2)) {
-        auto const& group = data.groups[order[i]].trials;
-        if (out.trials.size() + group.size() > k_most_listed_trials) break;
-        out.groups.push_back(order[i]);
-        out.trials.insert(out.trials.end(), group.begin(), group.end());
+    for (auto const g : groups_by_place(data)) {
+        auto const& trials = data.groups[g].trials;
+        if (out.trials.size() + trials.size() > k_most_listed_trials) break;
+        out.groups.push_back(g);
+        out.trials.insert(out.trials.end(), trials.begin(), trials.end());
     }
     std::ranges::sort(out.trials);
     std::ranges::stable_sort(out.trials, [&](std::size_t a, std::size_t b) {
@@ -88,7 +87,7 @@ Json steps_json(RunResults const& data) {
     for (auto const& [at_s, value] : laps) {
         if (!out.empty() && !better(value, best, data.mode)) continue;
         best = value;
-        out.emplace_back(Json::Array{rounded_json(at_s, k_time_digits), rounded_json(value)});
+        out.emplace_back(Json::Array{rounded_json(at_s, k_time_digits), rounded_json(value, k_place_digits)});
     }
     return out;
 }
@@ -112,14 +111,36 @@ struct ShownPoints {
     std::vector<std::size_t> first, others;
 };
 
-Json trial_json(TrialResults const& trial, std::vector<std::string> const& metrics, ShownPoints const& shown) {
+// The values of a metric over all trials need these digits to tell thousandths of their range apart.
+struct ShownMetric {
+    std::string name;
+    int digits = 4;
+};
+
+std::vector<ShownMetric> shown_metrics(RunResults const& data) {
+    std::vector<ShownMetric> out;
+    for (auto const& name : metrics_of(data)) {
+        double low = INFINITY, high = -INFINITY;
+        for (auto const& trial : data.trials)
+            for (auto const& point : trial.curve)
+                if (auto const value = metric_value(point.metrics, name); std::isfinite(value)) {
+                    low = std::min(low, value);
+                    high = std::max(high, value);
+                }
+        double const size = std::max(std::abs(low), std::abs(high)), digits = 3 + std::ceil(std::log10(size / (high - low)));
+        out.push_back({name, std::isfinite(digits) ? static_cast<int>(std::clamp(digits, 4.0, 7.0)) : 4});
+    }
+    return out;
+}
+
+Json trial_json(TrialResults const& trial, std::vector<ShownMetric> const& metrics, ShownPoints const& shown) {
     Json::Array values, best;
-    for (auto const& metric : metrics) {
+    for (auto const& [metric, digits] : metrics) {
         Json::Array line;
         for (auto const i : values.empty() ? shown.first : shown.others)
-            line.emplace_back(rounded_json(metric_value(trial.curve[i].metrics, metric)));
+            line.emplace_back(rounded_json(metric_value(trial.curve[i].metrics, metric), digits));
         values.emplace_back(std::move(line));
-        best.emplace_back(rounded_json(trial.best ? metric_value(trial.best->metrics, metric) : NAN));
+        best.emplace_back(rounded_json(trial.best ? metric_value(trial.best->metrics, metric) : NAN, k_place_digits));
     }
     auto const epochs = [&](std::vector<std::size_t> const& points) {
         Json::Array out;
@@ -141,7 +162,7 @@ Json trial_json(TrialResults const& trial, std::vector<std::string> const& metri
 
 // The best trials have their whole curves; of many trials the others have less.
 Json trials_json(RunResults const& data, std::vector<std::size_t> const& listed) {
-    auto const metrics = metrics_of(data);
+    auto const metrics = shown_metrics(data);
     auto const room = k_most_numbers / static_cast<double>(std::max<std::size_t>(1, listed.size()));
     auto const most = [&](double points) {
         return std::clamp<std::size_t>(static_cast<std::size_t>(points), 2, k_most_points);
@@ -178,9 +199,10 @@ void add_groups(Json& out, RunResults const& data, std::vector<std::size_t> cons
         auto const& group = data.groups[g];
         Json::Array ids, values;
         for (auto const i : group.trials) ids.emplace_back(data.trials[i].id.value);
-        for (auto const& key : keys) values.emplace_back(rounded_json(key.values[g].value_or(NAN)));
-        groups.emplace_back(
-            Json::object({{"trials", std::move(ids)}, {"value", rounded_json(group.value)}, {"keys", std::move(values)}}));
+        for (auto const& key : keys) values.emplace_back(rounded_json(key.values[g].value_or(NAN), k_place_digits));
+        groups.emplace_back(Json::object({{"trials", std::move(ids)},
+                                          {"value", rounded_json(group.value, k_place_digits)},
+                                          {"keys", std::move(values)}}));
     }
     out["keys"] = std::move(columns);
     out["groups"] = std::move(groups);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the script of a report draws (report/page/): one JSON object for each run. PURE. Numbers have 4 digits, times 6; one
-// that is not finite is null.
+// What the script of a report draws (report/page/): one JSON object for each run. PURE. Numbers that are not finite are
+// null.
 #pragma once
 #include <string_view>
 
@@ -8,7 +8,7 @@
 
 namespace hopscotch {
 
-inline constexpr std::size_t k_most_listed_trials = 1000;  // the best ones and some of the others
+inline constexpr std::size_t k_most_listed_trials = 1000;  // the best
 
 // id_prefix: of the elements of this run. The object has:
 //   id, name                    the prefix, the run directory

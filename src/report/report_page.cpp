@@ -8,6 +8,7 @@
 #include <ctime>
 #include <map>
 
+#include "core/characters.hpp"
 #include "core/counted.hpp"
 #include "report/page_files.hpp"
 #include "report/page_text.hpp"
@@ -79,10 +80,22 @@ Renewal renewal_of(double every_s) {
             fmt::format(" data-renewed-s=\"{:.0f}\"", seconds)};
 }
 
-// Within a script element no "<" may begin a tag.
-std::string without_tags(std::string const& text) {
+// JSON within a script element: no "<" may begin a tag, and what escaped() replaces is replaced here, too.
+std::string script_text(std::string_view json) {
     std::string out;
-    for (char const c : text) c == '<' ? out += "\\u003c" : out += c;
+    while (!json.empty()) {
+        bool const escape = json[0] == '\\';
+        auto const size = escape ? (json.starts_with("\\u") ? 6 : 2) : std::max<std::size_t>(1, shown_bytes(json));
+        auto const part = json.substr(0, size);
+        bool const control = part.starts_with("\\u00") || part == "\\b" || part == "\\f" || part == "\\r";
+        if (part == "<")
+            out += "\\u003c";
+        else if (control || (!escape && shown_bytes(json) == 0))
+            out += "\\ufffd";
+        else
+            out += part;
+        json.remove_prefix(part.size());
+    }
     return out;
 }
 
@@ -105,7 +118,7 @@ std::string document_of(std::string_view title, std::string body, Json data, dou
                                     {"RENEWED", std::move(renewal.attribute)},
                                     {"STYLE", std::string(k_page_style)},
                                     {"BODY", std::move(body)},
-                                    {"DATA", without_tags(data.dump())},
+                                    {"DATA", script_text(data.dump())},
                                     {"SCRIPT", std::string(k_page_script)}});
 }
 

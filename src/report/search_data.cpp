@@ -81,7 +81,7 @@ std::map<LapId, LapId> clones_in(Journal const& journal) {
     return out;
 }
 
-Json point_json(int trial, double x, double y) { return Json::Array{trial, rounded_json(x), rounded_json(y)}; }
+Json point_json(int trial, double x, double y) { return Json::Array{trial, rounded_json(x, 7), rounded_json(y, 7)}; }
 
 Json pareto_json(RunResults const& data) {
     auto const front = front_of(data.summary);

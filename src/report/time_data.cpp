@@ -27,7 +27,7 @@ struct TimeParts {
 TimeParts parts_of(TrainerTimes const& times, double begin_s, double end_s) {
     TimeParts out;
     double const all = std::max(0.0, end_s - begin_s);
-    if (times.first_s < 0) return {0, 0, 0, 0, 0, all};
+    if (times.first_s < 0) return {.rest = all};
     out.train = times.train_s;
     out.validate = times.validate_s;
     out.first = std::max(0.0, times.first_s - begin_s);
@@ -82,7 +82,7 @@ Json pieces_json(RunResults const& data, std::size_t rows) {
     for (auto const& each : data.times.activities)
         if (static_cast<std::size_t>(each.trainer) < rows)
             out.emplace_back(Json::Array{static_cast<int>(each.kind), each.trainer, each.trial, each.epoch, each.shard,
-                                         seconds_json(each.start_s), seconds_json(each.end_s)});
+                                         seconds_json(each.start_s), seconds_json(each.end_s - each.start_s)});
     return out;
 }
 
@@ -117,7 +117,7 @@ Json path_json(RunResults const& data, std::size_t rows) {
     Json::Array out;
     for (auto const& each : data.times.best_path)
         if (static_cast<std::size_t>(each.trainer) < rows)
-            out.emplace_back(Json::Array{each.trainer, seconds_json(each.start_s), seconds_json(each.end_s)});
+            out.emplace_back(Json::Array{each.trainer, seconds_json(each.start_s), seconds_json(each.end_s - each.start_s)});
     return out;
 }
 
@@ -136,7 +136,7 @@ void add_events(Json& out, RunResults const& data, std::size_t rows) {
         if (drawn && mark.row == TraceMark::Row::checkpoints && static_cast<std::size_t>(std::max(0, mark.trainer)) < rows)
             checkpoints.emplace_back(Json::Array{std::max(0, mark.trainer),
                                                  seconds_json(clock.at(mark.unix_s - mark.seconds)),
-                                                 seconds_json(clock.at(mark.unix_s)), mark.name});
+                                                 seconds_json(mark.seconds), mark.name});
     out["losses"] = std::move(losses);
     out["pauses"] = std::move(pauses);
     out["checkpoints"] = std::move(checkpoints);
@@ -168,7 +168,10 @@ std::string parts_table(std::vector<TimeParts> const& parts) {
         table.count(static_cast<std::int64_t>(t));
         for (auto const& each : k_parts) table.number(parts[t].*each.part, seconds_text(parts[t].*each.part));
     }
-    return "<details><summary>As a table</summary>" + std::move(table).take() + "</details>";
+    auto const rest = parts.size() <= k_most_idle_rows
+                          ? ""
+                          : note(fmt::format("{} of {} trainers are here.", k_most_idle_rows, parts.size()));
+    return "<details><summary>As a table</summary>" + std::move(table).take() + rest + "</details>";
 }
 
 bool has_times(RunResults const& data) { return data.totals.units > 0 && data.times.end_s > 0; }

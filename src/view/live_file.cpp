@@ -66,8 +66,13 @@ double bounded(Json const& json, std::string_view key) {
 double work_in(Json const& json, std::string_view key) { return std::clamp(json.at(key).number(), 0.0, k_most_work); }
 
 TrainerNow trainer_from(Json const& json) {
-    return {json.at("lost").boolean(), bounded(json, "busy"),     small(json, "trial", -1),      small(json, "epoch", -1),
-            small(json, "shard", -1),  text_in(json.at("doing")), bounded(json, "batches_per_s")};
+    return {.lost = json.at("lost").boolean(),
+            .busy = bounded(json, "busy"),
+            .trial = small(json, "trial", -1),
+            .epoch = small(json, "epoch", -1),
+            .shard = small(json, "shard", -1),
+            .doing = text_in(json.at("doing")),
+            .batches_per_s = bounded(json, "batches_per_s")};
 }
 
 double number_or_nan(Json const& json) { return json.is_null() ? NAN : json.number(); }

@@ -112,7 +112,7 @@ class Browser(Case):
         self.visit(page, [*DRAWN, "parallel", "slices", "rungs"], "--window-size=1400,900", DARK)
 
     def test_a_front(self):
-        search = {"procedure": "random", "trials": 4, "pareto": ["val_accuracy", "parameters"]}
+        search = {"procedure": "random", "trials": 27, "pareto": ["val_accuracy", "parameters"]}
         space = {"train.optimizer.lr": {"type": "float", "low": 0.01, "high": 0.3, "log": True}, "model.hidden": [[8], [16]]}
         page = self.page(search=search, space=space)
         self.visit(page, [*DRAWN, "parallel", "slices", "pareto"], "--window-size=1400,900", LIGHT)

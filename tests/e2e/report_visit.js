@@ -15,7 +15,7 @@
   Element.prototype.setPointerCapture = () => {};
   const pointer = (element, picture, kind, x, y) => {
     const {x: clientX, y: clientY} = new DOMPoint(x, y).matrixTransform(picture.getScreenCTM());
-    element.dispatchEvent(new PointerEvent(kind, {bubbles: true, pointerId: 1, button: 0, clientX, clientY}));
+    element.dispatchEvent(new PointerEvent(kind, {bubbles: true, pointerId: 1, button: 0, buttons: 1, clientX, clientY}));
   };
   const drag = (element, picture, from, to) => {
     pointer(element, picture, 'pointerdown', ...from);
@@ -23,8 +23,8 @@
     pointer(element, picture, 'pointerup', ...to);
   };
 
-  const ORDER = ['answer', 'history', 'curves', 'leaderboard', 'trial', 'metrics', 'errors', 'parallel', 'importance', 'slices',
-                 'pareto', 'rungs', 'family', 'timeline', 'idle', 'bytes', 'memory', 'failures', 'reproduce'];
+  const ORDER = ['answer', 'history', 'curves', 'leaderboard', 'trial', 'metrics', 'errors', 'parallel', 'importance',
+                 'slices', 'pareto', 'rungs', 'family', 'timeline', 'idle', 'bytes', 'memory', 'failures', 'reproduce'];
 
   const visitSections = () => {
     const {scrollWidth, clientWidth} = document.documentElement;
@@ -45,7 +45,12 @@
   const visitTables = () => {
     const head = all(section('leaderboard'), 'thead th').find(each => each.textContent.includes('trial'));
     const ids = () => all(section('leaderboard'), 'tbody tr').map(each => +each.dataset.t), first = ids();
+    const seen = () => all(section('leaderboard'), 'tbody tr').filter(each => each.checkVisibility()).length;
+    const button = section('leaderboard').querySelector('button.all');
+    same('rows at first', [seen(), Boolean(button)], [Math.min(25, first.length), first.length > 25]);
+    if (button) button.click();
     head.click();
+    same('rows after a click', seen(), first.length);
     same('sorted by trial', ids(), [...first].sort((a, b) => a - b));
     head.click();
     same('sorted down', ids(), [...first].sort((a, b) => b - a));
@@ -65,6 +70,9 @@
     same('count of a value', count(), `${fits} of ${run.trials.length} trials`);
     expect('the curve of a trial that was found',
            marks('curves').some(mark => +mark.dataset.t === id && !mark.matches('.off')));
+    find(`trial ${id}`);
+    same('count of one trial', count(), `1 of ${run.trials.length} trials`);
+    expect('its row', !row(run.groups.find(group => group.trials.includes(id)).trials[0]).matches('.gone'));
     clear();
     same('words after all', input.value + count(), '');
     expect('marks are back', !document.querySelector('.off, .gone'));
@@ -77,6 +85,9 @@
     const lit = () => [...new Set(marks('history').filter(mark => !mark.matches('.off')).map(mark => +mark.dataset.t))];
     same('all points', lit().sort((a, b) => a - b), known.sort((a, b) => a - b));
     expect('the part that was chosen', picture.querySelector('.chosen'));
+    pointer(picture, picture, 'pointerdown', 300, 200);
+    picture.dispatchEvent(new PointerEvent('pointermove', {bubbles: true, clientX: 400, clientY: 400}));
+    same('released outside', lit().length, known.length);
     drag(picture, picture, [60, 20], [64, 24]);
     same('a corner', lit(), []);
     pointer(picture, picture, 'pointerdown', 300, 200);

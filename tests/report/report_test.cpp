@@ -74,21 +74,22 @@ TEST(Leaderboard, ShowsTheUseOfDevices) {
 TEST(HtmlTable, EscapesTextsAndSortsByNumbers) {
     using enum HtmlTable::Kind;
     HtmlTable table({{"<a>"}, {"b", numbers}});
-    table.begin_row(TrialId(3), "more");
+    table.begin_row_of_group(TrialId(3), "more");
     table.words("</td><script>");
     table.number(0.75, "75 %");
     table.begin_row();
     table.words("x", "\"tip\"");
     table.number(0.5, "0.5");  // the text says it
-    table.begin_row();
+    table.begin_row_of(TrialId(4));
     table.status("failed", "why");
     table.number(NAN, "-");
-    EXPECT_EQ(std::move(table).take(),
-              "<div class=\"scroll\"><table class=\"sortable\"><thead><tr><th scope=\"col\">&lt;a&gt;</th><th scope=\"col\" "
-              "class=\"n\">b</th></tr></thead><tbody><tr data-t=\"3\" class=\"more\"><td>&lt;/td&gt;&lt;script&gt;</td><td "
-              "class=\"n\" data-v=\"0.75\">75 %</td></tr>\n<tr><td title=\"&quot;tip&quot;\">x</td><td "
-              "class=\"n\">0.5</td></tr>\n<tr><td title=\"why\"><span class=\"st bad\">failed</span></td><td "
-              "class=\"n\">-</td></tr></tbody></table></div>");
+    EXPECT_EQ(
+        std::move(table).take(),
+        "<div class=\"scroll\"><table class=\"sortable\"><thead><tr><th scope=\"col\">&lt;a&gt;</th><th scope=\"col\" "
+        "class=\"n\">b</th></tr></thead><tbody><tr data-g data-t=\"3\" class=\"more\"><td>&lt;/td&gt;&lt;script&gt;</td><td "
+        "class=\"n\" data-v=\"0.75\">75 %</td></tr>\n<tr><td title=\"&quot;tip&quot;\">x</td><td "
+        "class=\"n\">0.5</td></tr>\n<tr data-t=\"4\"><td title=\"why\"><span class=\"st bad\">failed</span></td><td "
+        "class=\"n\">-</td></tr></tbody></table></div>");
 }
 
 TEST(ReportData, HasNumbersOfFourDigits) {

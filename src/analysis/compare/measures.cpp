@@ -5,6 +5,7 @@
 #include <functional>
 #include <numeric>
 
+#include "analysis/compare/compared_run.hpp"
 #include "core/json_lookup.hpp"
 #include "rundir/metrics.hpp"
 

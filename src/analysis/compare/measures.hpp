@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare/compared_run.hpp"
+#include "experiment/search_config.hpp"
 
 namespace hopscotch {
+
+struct ComparedRun;
 
 enum class Quantity { seconds, fraction, bytes, metric, count };
 

@@ -31,6 +31,12 @@ const markTrial = (element, trial, hover) => {
   return element;
 };
 
+// Of a group of copies: the mark has the id of its first trial.
+const markGroup = (element, trial, hover) => {
+  element.dataset.g = '';
+  return markTrial(element, trial, hover);
+};
+
 const cutText = (text, most) => text.length <= most ? text : text.slice(0, Math.max(0, most - 3)) + '...';
 
 const plural = (count, name) => `${count} ${name}${count === 1 ? '' : 's'}`;

@@ -19,8 +19,7 @@ const sectionsInOrder = () => {
 const addPictures = (section, content) => {
   const slot = section.querySelector('.pictures'), head = section.querySelector('h2');
   if (slot) slot.replaceWith(...content); else if (head) head.after(...content); else section.prepend(...content);
-  all(section, '.picture').forEach((holder, i) =>
-    holder.append(saveablePicture(holder.querySelector('svg:not(.key)'), `${section.id}${i ? `-${i}` : ''}`)));
+  addSaveButtons(section, section.id);
 };
 
 const prepare = (run, scope) => {
@@ -31,9 +30,13 @@ const prepare = (run, scope) => {
     group.count = group.trials.length;
     group.copies = group.trials.map(id => run.byId.get(id)?.best[0] ?? null);
   }
-  for (const trial of run.trials)
-    trial.words = [`trial ${trial.id}`, trial.status, ...trial.config.map(([path, value]) => `${path}=${value}`)]
+  const rows = new Map(all(scope, 'tr[data-g]').map(row => [+row.dataset.t, row]));
+  for (const trial of run.trials) {
+    const group = run.groupOf.get(trial.id), row = group ? rows.get(group.trial) : null;
+    const cells = row ? Array.from(row.cells, cell => cell.textContent) : [];
+    trial.words = [trial.status, ...trial.config.map(([path, value]) => `${path}=${value}`), ...cells]
       .join(' ').toLowerCase();
+  }
   run.selection = new Selection(run, scope);
 };
 
@@ -80,8 +83,9 @@ const renew = (runs, every) => {
 const reveal = () => {
   const target = location.hash.length > 1 ? document.getElementById(location.hash.slice(1)) : null;
   const run = target ? target.closest('details.run') : null;
-  if (run && !run.open) run.open = true;
-  if (target) target.scrollIntoView();
+  if (!run || run.open) return;
+  run.open = true;
+  target.scrollIntoView();
 };
 
 const main = () => {
@@ -96,6 +100,11 @@ const main = () => {
   const scopeOf = element => element.closest ? element.closest('.of-run') : null;
   makeHover(scope => scope ? runs[scopes.indexOf(scope)] : null, scopeOf);
   if (document.body.dataset.renewedS) renew(runs, +document.body.dataset.renewedS);
+  const leaveRoom = () => {  // for the links, which stay on top
+    document.documentElement.style.scrollPaddingTop = `${document.querySelector('nav').offsetHeight + 8}px`;
+  };
+  addEventListener('resize', leaveRoom);
+  leaveRoom();
   addEventListener('hashchange', reveal);
   addEventListener('beforeprint', () => all(document, 'details').forEach(each => { each.open = true; }));
   reveal();

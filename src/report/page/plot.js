@@ -120,6 +120,7 @@ const onDrag = (element, picture, {moved, ended, clicked = () => {}, touch = fal
     dragging = false;
   });
   element.addEventListener('pointermove', event => {
+    if (!(event.buttons & 1)) first = null;  // released outside
     if (first === null) return;
     const last = placeOf(picture, event);
     if (!dragging && Math.hypot(last.x - first.x, last.y - first.y) < 4) return;

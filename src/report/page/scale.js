@@ -40,6 +40,9 @@ class Scale {
   // Values outside lie at the nearer end; NaN at `from`.
   at(value) { return this.from + (this.to - this.from) * this.position(Number.isFinite(value) ? value : this.low); }
 
+  // Of a linear scale; values outside lie outside.
+  beyond(value) { return this.from + (this.to - this.from) * (value - this.low) / (this.high - this.low); }
+
   // The value at a place.
   value(place) {
     const share = Math.min(1, Math.max(0, (place - this.from) / (this.to - this.from)));

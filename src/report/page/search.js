@@ -36,7 +36,7 @@ const pareto = run => {
   for (const each of others) dot(each, 3.5, 'dot hollow');
   plot.line(front.map(([, x, y]) => [x, y]), 'front s2 thin');
   for (const each of front) dot(each, 5, 'dot f2');
-  const place = new Map(points.map(([trial, x, y]) => [trial, [x, y]]));
+  const place = new Map([...others, ...front].map(([trial, x, y]) => [trial, [x, y]]));
   run.selection.brush(plot, 'pareto', trial => place.get(trial.id) || [NaN, NaN]);
   const out = [figure(plot.picture,
                       'Orange: trials that no other trial beats in one value without losing in the other.')];

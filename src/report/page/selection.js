@@ -28,17 +28,26 @@ class Selection {
     this.apply();
   }
 
-  // A group of copies is selected with any of its trials.
+  // A group of copies is selected with any of its trials. Trials that the page does not know stay as they are.
   apply() {
     const {run, active} = this, filters = Array.from(this.filters.values());
     const chosen = run.trials.filter(trial => filters.every(({fits}) => fits(trial)));
     const ids = new Set(chosen.map(trial => trial.id));
-    for (const trial of chosen) if (run.groupOf.has(trial.id)) ids.add(run.groupOf.get(trial.id).trial);
-    for (const element of all(this.scope, '[data-t]'))
-      element.classList.toggle(element.tagName === 'TR' ? 'gone' : 'off', active && !ids.has(+element.dataset.t));
-    for (const row of all(this.scope, 'tr.more')) row.classList.toggle('found', active);
+    const groups = new Set(chosen.map(trial => run.groupOf.get(trial.id)?.trial));
+    for (const element of all(this.scope, '[data-t]')) {
+      const id = +element.dataset.t, fits = element.dataset.g === undefined ? ids.has(id) : groups.has(id);
+      element.classList.toggle(element.tagName === 'TR' ? 'gone' : 'off', active && run.byId.has(id) && !fits);
+    }
     this.scope.classList.toggle('selecting', active);
     this.count.textContent = active ? `${chosen.length} of ${run.trials.length} trials` : '';
+  }
+
+  // "trial 7" is that trial alone; other words are parts of what the page says of a trial.
+  find(text) {
+    const number = /\btrial\s+(\d+)\b/, id = text.match(number);
+    const words = text.replace(number, '').split(/\s+/).filter(word => word);
+    this.set('words', id || words.length ? trial => (!id || trial.id === +id[1]) &&
+      words.every(word => trial.words.includes(word)) : null);
   }
 
   makeFinder() {
@@ -46,12 +55,9 @@ class Selection {
     this.input = make('input');
     this.input.type = 'search';
     this.input.placeholder = 'Find trials';
-    this.input.setAttribute('aria-label', 'Find trials by number, status or a part of the configuration');
+    this.input.setAttribute('aria-label', 'Find trials: trial 7, a status, a part of a configuration');
     this.count = make('span', '', 'count');
-    this.input.addEventListener('input', () => {
-      const words = this.input.value.toLowerCase().split(/\s+/).filter(word => word);
-      this.set('words', words.length ? trial => words.every(word => trial.words.includes(word)) : null);
-    });
+    this.input.addEventListener('input', () => this.find(this.input.value.toLowerCase()));
     button.type = 'button';
     button.addEventListener('click', () => this.clear());
     out.append(this.input, this.count, button);
@@ -116,6 +122,7 @@ const makeHover = (runOf, scopeOf) => {
     put(event);
   });
   document.addEventListener('pointermove', event => { if (!box.hidden) put(event); });
+  document.documentElement.addEventListener('pointerleave', () => { box.hidden = true; });
   document.addEventListener('scroll', () => { box.hidden = true; }, {passive: true});
 };
 
@@ -152,7 +159,10 @@ const trialContent = (run, trial) => {
 const oneTrial = run => {
   if (!run.trials.length) return null;
   const holder = make('div', undefined, 'one-trial'), chosen = make('div', undefined, 'chosen-trial');
-  const show = trial => chosen.replaceChildren(...trialContent(run, trial));
+  const show = trial => {
+    chosen.replaceChildren(...trialContent(run, trial));
+    addSaveButtons(chosen, `trial-${trial.id}`);
+  };
   holder.append(make('p', 'Click on a mark of a trial or on its row to see it here.' +
                           drawnText(run.trials.length, run.count, 'trials').replace('drawn', 'known here'), 'cap'), chosen);
   show(run.byId.get(run.best ? run.best[0] : -1) || run.trials[0]);

@@ -38,7 +38,9 @@ const save = (name, type, text) => {
 // Fields in quotes where needed; full numbers where the page shortens them. Rows that are not selected are left out.
 const csvOf = table => {
   const field = text => /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  const value = cell => cell.tagName === 'TD' && cell.classList.contains('n') ? cellValue(cell) : cell.textContent;
+  const isRange = text => /^\d+-\d+$/.test(text);  // of the trials of a group
+  const value = cell => cell.tagName === 'TD' && cell.classList.contains('n') && !isRange(cell.textContent)
+    ? cellValue(cell) : cell.textContent;
   const lines = all(table, 'tr').filter(row => !row.classList.contains('gone'))
     .map(row => Array.from(row.cells, cell => field(value(cell))).join());
   return lines.join('\r\n') + '\r\n';
@@ -77,22 +79,22 @@ const drawCells = (run, table) => {
 };
 
 const enliven = (run, part) => {
-  all(part, '.scroll > table').forEach((table, i) => {
+  for (const table of all(part, '.scroll > table')) {
     if (table.tHead) makeSortable(table);
     if (run) drawCells(run, table);
-    const {id: section} = table.closest('section');
-    table.parentElement.after(saveButton('CSV', 'Save the table as CSV',
-                                         () => save(`${section}${i ? `-${i}` : ''}.csv`, 'text/csv', csvOf(table))));
-  });
+    const section = table.closest('section'), number = all(section, '.scroll > table').indexOf(table);
+    const name = `${section.id}${number ? `-${number}` : ''}.csv`;
+    table.parentElement.after(saveButton('CSV', 'Save the table as CSV', () => save(name, 'text/csv', csvOf(table))));
+  }
   for (const button of all(part, 'button.all'))
     button.addEventListener('click', () => {
-      all(button.closest('section'), 'tr.more').forEach(row => row.classList.add('open'));
+      all(button.closest('section'), 'tbody tr').forEach(row => row.classList.add('open'));
       button.remove();
     });
 };
 
 const SAVED_STYLE = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-opacity', 'stroke-dasharray',
-                     'stroke-linejoin', 'paint-order', 'text-anchor', 'font-weight', 'font-size'];
+                     'stroke-linejoin', 'paint-order', 'text-anchor', 'font-weight', 'font-size', 'opacity'];
 
 // A picture as a file that needs no style sheet. All its colours are those of the page now.
 const svgText = picture => {
@@ -102,7 +104,8 @@ const svgText = picture => {
     const style = getComputedStyle(element), parent = i ? getComputedStyle(element.parentElement) : null;
     for (const name of SAVED_STYLE) {
       const value = style.getPropertyValue(name);
-      if (!parent || value !== parent.getPropertyValue(name)) to[i].setAttribute(name, value);
+      const inherited = name === 'opacity' ? '1' : parent && parent.getPropertyValue(name);
+      if (value !== inherited) to[i].setAttribute(name, value);
     }
     ['class', 'data-t', 'data-axis'].forEach(name => to[i].removeAttribute(name));
   });
@@ -113,5 +116,9 @@ const svgText = picture => {
   return new XMLSerializer().serializeToString(out);
 };
 
-const saveablePicture = (picture, name) => saveButton('SVG', 'Save the picture as SVG',
-                                                      () => save(`${name}.svg`, 'image/svg+xml', svgText(picture)));
+// Each picture of a part of the page gets a button that saves it.
+const addSaveButtons = (part, name) => all(part, '.picture').forEach((holder, i) => {
+  if (holder.querySelector('.save')) return;
+  const picture = holder.querySelector('svg:not(.key)'), file = `${name}${i ? `-${i}` : ''}.svg`;
+  holder.append(saveButton('SVG', 'Save the picture as SVG', () => save(file, 'image/svg+xml', svgText(picture))));
+});

@@ -57,11 +57,12 @@ class Timeline {
   shown(start, end) { return end >= this.from && start <= this.until; }
 
   drawPieces() {
-    for (const [kind, row, trial, epoch, shard, start, end] of this.time.pieces) {
-      if (!this.shown(start, end)) continue;
-      const x = this.x(start), width = Math.max(0.4, this.x(end) - x), what = kind ? PIECES[kind][1] : `shard ${shard}`;
+    for (const [kind, row, trial, epoch, shard, start, lasted] of this.time.pieces) {
+      if (!this.shown(start, start + lasted)) continue;
+      const x = this.x(start), width = Math.max(0.4, this.x(start + lasted) - x);
+      const what = kind ? PIECES[kind][1] : `shard ${shard}`;
       const piece = shape('rect', {class: PIECES[kind][0], x, y: this.top(row) + 2, width, height: this.height - 4});
-      this.marks.append(markTrial(piece, trial, `epoch ${epoch}, ${what}: ${secondsText(end - start)}`));
+      this.marks.append(markTrial(piece, trial, `epoch ${epoch}, ${what}: ${secondsText(lasted)}`));
     }
   }
 
@@ -81,19 +82,20 @@ class Timeline {
 
   // Another thread of the trainer writes them, so they lie beside units: a thin bar at the lower edge of the row.
   drawCheckpoints() {
-    for (const [row, start, end, name] of this.time.checkpoints) {
-      if (!this.shown(start, end)) continue;
+    for (const [row, start, lasted, name] of this.time.checkpoints) {
+      if (!this.shown(start, start + lasted)) continue;
       const x = this.x(start), y = this.top(row) + this.height - 5;
-      const bar = shape('rect', {class: 'f6', x, y, width: Math.max(0.8, this.x(end) - x), height: 3});
-      hovers.set(bar, `checkpoint (${name}): ${secondsText(end - start)}`);
+      const bar = shape('rect', {class: 'f6', x, y, width: Math.max(0.8, this.x(start + lasted) - x), height: 3});
+      hovers.set(bar, `checkpoint (${name}): ${secondsText(lasted)}`);
       this.marks.append(bar);
     }
   }
 
   way(steps) {
-    return placesText(steps.flatMap(([row, start, end]) => {
+    const x = seconds => this.scale.beyond(seconds / this.unit.seconds);
+    return placesText(steps.flatMap(([row, start, lasted]) => {
       const y = this.top(row) + this.height / 2;
-      return [[this.x(start), y], [this.x(end), y]];
+      return [[x(start), y], [x(start + lasted), y]];
     }));
   }
 
@@ -106,10 +108,10 @@ class Timeline {
       hovers.set(line, 'the way of the best trial');
       this.marks.append(line);
     }
-    for (const [kind, row, trial, , , start, end] of this.time.pieces) {
+    for (const [kind, row, trial, , , start, lasted] of this.time.pieces) {
       if (kind === 2) continue;
       if (!ways.has(trial)) ways.set(trial, []);
-      ways.get(trial).push([row, start, end]);
+      ways.get(trial).push([row, start, lasted]);
     }
     for (const [trial, steps] of ways)
       this.marks.append(markTrial(shape('path', {class: 'way', d: this.way(steps)}), trial));

@@ -114,7 +114,7 @@ const slices = run => {
     groups.forEach((group, i) => {
       if (group.keys[k] === null) return;
       const dot = plot.dot(group.keys[k], group.value, i ? 3 : 4.5, i ? 'dot f1' : 'dot f2 first');
-      markTrial(dot, group.trial, groupText(run, group));
+      markGroup(dot, group.trial, groupText(run, group));
     });
     run.selection.brush(plot, `slice ${k}`, trial => {
       const group = run.groupOf.get(trial.id);
@@ -187,7 +187,7 @@ const parallel = run => {
   for (let i = shown.length - 1; i >= 0; --i) {
     const css = i === 0 ? 'pline first' : groups.indexOf(shown[i]) < best ? 'pline good' : 'pline';
     const line = shape('path', {class: css, d: placesText(axes.map(axis => [axis.x, axis.y(shown[i])]))});
-    picture.append(markTrial(line, shown[i].trial, groupText(run, shown[i])));
+    picture.append(markGroup(line, shown[i].trial, groupText(run, shown[i])));
   }
   axes.forEach((axis, number) => drawParallelAxis(picture, axis, number, room));
   axes.forEach((axis, number) => brushAxis(run, picture, axis, number));
