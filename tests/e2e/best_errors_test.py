@@ -8,7 +8,7 @@ import json
 import re
 import signal
 
-from harness import Case, experiment
+from harness import Case, drawn, experiment
 
 
 class BestErrors(Case):
@@ -84,7 +84,8 @@ class BestErrors(Case):
         self.assertEqual(told["name"], "price")
         self.assertRegex(self.text(), r"target +R2 +MAE +RMSE +residual: mean +deviation +least")
         self.assertRegex(self.text(), r"\n +price +-?0\.\d+ ")
-        self.assertIn("The line is the perfect model.", self.page())
+        (target,) = drawn(self.page())[0]["errors"]["targets"]
+        self.assertEqual((target["name"], len(target["sample"])), ("price", len(targets)))
 
     def test_a_run_without_validation_rows_has_none(self):
         rows = "".join(f"{i % 7},{'no' if i % 2 else 'yes'}\n" for i in range(80))
@@ -108,14 +109,15 @@ class BestErrors(Case):
         for line in confusion:
             self.assertRegex(text, r"\n  \d  +" + " +".join(map(str, line)) + "\n")
         self.assertRegex(text, r"class +rows +precision +recall +F1\n")
-        (data,) = re.findall(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)
-        data = json.loads(data)
+        (data,) = drawn(page)
+        self.assertEqual(data["errors"]["confusion"], {"names": [str(i) for i in range(10)], "rows": confusion})
         trials = self.summary()["trials"]
-        for number, trial in enumerate(trials):
-            shown = data["trials"][str(number)]
+        self.assertEqual(sorted(shown["id"] for shown in data["trials"]), list(range(len(trials))))
+        for shown in data["trials"]:
+            trial = trials[shown["id"]]
             self.assertEqual(dict(shown["config"]), {k: str(v) for k, v in trial["config"].items()})
-            for name, value in zip(data["metrics"], shown["best"]):
-                self.assertAlmostEqual(value, trial["best"][name], delta=abs(value) * 1e-3)
+            for metric, value in zip(data["metrics"], shown["best"]):
+                self.assertAlmostEqual(value, trial["best"][metric["name"]], delta=abs(value) * 1e-6)
             self.assertEqual(shown["log"][-1], "finished")
 
     def test_another_metric_compares(self):
@@ -200,13 +202,14 @@ class BestErrors(Case):
             if line["event"] == "lap_done":
                 line["validation"]["loss_sum"] = 1e-310
         journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        self.assertIn('id="trial"', self.page())
+        (data,) = drawn(self.page())
+        place = [metric["name"] for metric in data["metrics"]].index("val_loss")
+        self.assertTrue(all(0 < value < 1e-300 for trial in data["trials"] for value in trial["values"][place]))
 
     def test_a_pareto_front_stands_among_the_others(self):
         self.digits_run(search={"procedure": "grid", "metric": "val_accuracy", "pareto": ["val_f1", "val_loss"]})
-        section = re.search(r'<section id="pareto">(.*?)</section>', self.page(), re.DOTALL)[1]
-        self.assertEqual(section.count('class="dot hollow"'), 2)
-        self.assertNotIn("not in the run directory", section)
+        (data,) = drawn(self.page())
+        self.assertEqual(sorted(trial for trial, _, _ in data["pareto"]["others"]), [0, 1])
 
     def test_more_trials_keep_or_renew_it(self):
         space = {"train.optimizer.lr": {"type": "float", "low": 0.001, "high": 0.2, "log": True}}

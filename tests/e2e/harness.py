@@ -163,6 +163,11 @@ def digits(shards, options):
     return out
 
 
+def drawn(text):
+    """What the script of a report draws of each run. text: of the page."""
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])["runs"]
+
+
 class Case(unittest.TestCase):
     """Every test starts in a folder of its own that holds nothing but the dataset `digits`."""
 

@@ -13,7 +13,7 @@ import shutil
 import signal
 import unittest
 
-from harness import Case, experiment
+from harness import Case, drawn, experiment
 
 VOID = {"meta", "input", "br", "hr", "img"}
 SPACE = {
@@ -61,11 +61,6 @@ class Page(html.parser.HTMLParser):
     def handle_data(self, data):
         if self.open and self.open[-1] not in ("script", "style"):
             self.words.append(data)
-
-
-def drawn(text):
-    """What the page's script draws of each run."""
-    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])["runs"]
 
 
 class Report(Case):
