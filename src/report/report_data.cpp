@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t k_most_log_lines = 40, k_most_points = 120, k_whole_curves = 5, k_most_keys = 24,
                       k_most_drawn_classes = 50, k_most_drawn_targets = 8, k_most_spots = 1000;
-constexpr double k_most_numbers = 20e3;  // of the first metric by epoch, and of all others together: 130 kB each
+constexpr double k_most_numbers = 19e3;  // of the first metric by epoch, and of all others together: 125 kB each
 constexpr int k_time_digits = 6, k_place_digits = 7;
 
 // By trial: the decisions of the search and of users, and its end.
