@@ -15,7 +15,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::size_t k_most_rows = 1000, k_open_rows = 25, k_most_key_columns = 24;
+constexpr std::size_t k_open_rows = 25, k_most_key_columns = 24;
 
 // A configuration, and its place in the ranking; none: it has no value.
 struct RankedGroup {
@@ -139,7 +139,7 @@ std::string ranking_section(RunResults const& data) {
     auto const all_keys = keys.size();
     keys.resize(std::min(keys.size(), k_most_key_columns));
     auto const order = groups_by_place(data);
-    auto const shown = std::min(order.size(), k_most_rows);
+    auto const shown = std::min(order.size(), k_most_listed);
     auto const columns = columns_of(data, keys);
     std::vector<HtmlTable::Column> heads;
     for (auto const& column : columns) heads.push_back({column.name, column.kind});

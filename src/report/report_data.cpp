@@ -47,7 +47,7 @@ ListedTrials listed_trials(RunResults const& data) {
     ListedTrials out;
     for (auto const g : groups_by_place(data)) {
         auto const& trials = data.groups[g].trials;
-        if (out.trials.size() + trials.size() > k_most_listed_trials) break;
+        if (out.trials.size() + trials.size() > k_most_listed) break;
         out.groups.push_back(g);
         out.trials.insert(out.trials.end(), trials.begin(), trials.end());
     }

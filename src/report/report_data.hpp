@@ -8,8 +8,6 @@
 
 namespace hopscotch {
 
-inline constexpr std::size_t k_most_listed_trials = 1000;  // the best
-
 // id_prefix: of the elements of this run. The object has:
 //   id, name                    the prefix, the run directory
 //   end                         seconds

@@ -21,6 +21,7 @@ std::string memory_section(RunResults const& data);
 std::string failures_section(RunResults const& data);
 std::string reproduce_section(RunResults const& data);
 
+inline constexpr std::size_t k_most_listed = 1000;  // rows of the leaderboard, and trials that the script knows
 std::vector<std::size_t> groups_by_place(RunResults const& data);  // best first, then those without a value
 bool has_rungs(RunResults const& data);                            // the search procedure decided at rungs
 std::string note(std::string_view text);                           // a paragraph; text: escaped here

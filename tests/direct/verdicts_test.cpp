@@ -71,16 +71,21 @@ TEST(Verdicts, AStopHasAReason) {
     EXPECT_EQ(stage.trial(0).reason, "because");
 }
 
+// Of two trials, the second becomes a clone of the first after its first lap, with another loss.
+Script script_with_a_clone() {
+    Script out;
+    out.trials = 2;
+    out.may_clone = true;
+    out.verdicts[{TrialId(1), 0}] = verdict(Kind::clone, 3, {TrialId(0), 0});
+    out.verdicts[{TrialId(1), 0}].assignment.emplace_back("train.loss", "huber");
+    out.verdicts[{TrialId(0), 0}] = verdict(Kind::go_on, 3);
+    return out;
+}
+
 // Trials of a population train on while their reports are on the way; a clone begins at the next boundary, from a state that
 // is kept.
 TEST(Verdicts, AClonesStateIsKeptUntilItHasTrained) {
-    Script script;
-    script.trials = 2;
-    script.may_clone = true;
-    script.verdicts[{TrialId(1), 0}] = verdict(Kind::clone, 3, {TrialId(0), 0});
-    script.verdicts[{TrialId(1), 0}].assignment.emplace_back("train.loss", "huber");
-    script.verdicts[{TrialId(0), 0}] = verdict(Kind::go_on, 3);
-    Stage stage(script, 3, options(1, 2, 1));
+    Stage stage(script_with_a_clone(), 3, options(1, 2, 1));
     EXPECT_EQ(stage.released(), "0:0 1:0 0:1 1:1 ");
     EXPECT_EQ(stage.trial(1).config->train.loss, LossKind::cross_entropy);
     stage.done(0, 0);
@@ -101,13 +106,7 @@ TEST(Verdicts, AClonesStateIsKeptUntilItHasTrained) {
 
 // On the clock the trial has become a clone, but the lap before, still under way then, fails: its values never changed.
 TEST(Verdicts, ATrialThatFailsBeforeItIsACloneKeepsItsValues) {
-    Script script;
-    script.trials = 2;
-    script.may_clone = true;
-    script.verdicts[{TrialId(1), 0}] = verdict(Kind::clone, 3, {TrialId(0), 0});
-    script.verdicts[{TrialId(1), 0}].assignment.emplace_back("train.loss", "huber");
-    script.verdicts[{TrialId(0), 0}] = verdict(Kind::go_on, 3);
-    Stage stage(script, 3, options(1, 2, 1));
+    Stage stage(script_with_a_clone(), 3, options(1, 2, 1));
     auto const before = (stage.released(), stage.trial(1).assignment);
     stage.done(0, 0);
     stage.done(1, 0);

@@ -2,12 +2,9 @@
 # check_shell.sh must refuse each of these lines, and accept the last ones.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
-check=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
+source "$(dirname "$0")/can_fail.sh" "$1"
 
-expect() {  # 0|1 line
+expect() {  # 0|1 line; instead of the one for C++
     local code=0
     printf '#!/usr/bin/env bash\n%s\n' "$2" > "$work/a.sh"
     "$check" "$work" > "$work/said" 2>&1 || code=$?

@@ -13,7 +13,7 @@ struct PreparedRun;
 
 bool is_hopping(PreparedRun const& prepared);  // by its strategy
 
-// Changes the strategy of `prepared` for a while.
+// Of each strategy: what it would take, or why it refuses.
 std::vector<StrategyForecast> rows_of(PreparedRun const& prepared, PlannedRun const& planned, PlanBasis const& basis);
 
 // None: seconds are not known, or one trainer has all shards.
