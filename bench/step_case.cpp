@@ -27,6 +27,7 @@ StepCase read_case(Json const& json, std::string const& path, Problems& problems
     reader.read("augment", out.augment);
     reader.read("optimizer", out.optimizer);
     reader.read("precision", out.precision);
+    reader.read("engine", out.engine);
     reader.read("fast", out.fast);
     reader.read("nchw", out.nchw);
     reader.read("graphs", out.graphs);
@@ -103,8 +104,11 @@ TrialConfig config_of(StepCase const& step) {
         config.train.optimizer.kind = OptimizerKind::adam;
     if (step.precision != "fp32" && step.precision != "bf16")
         throw ConfigError(fmt::format("--precision {}: unknown (known: fp32, bf16)", step.precision));
-    config.train.precision = step.precision == "bf16" ? Precision::bf16 : Precision::fp32;
-    config.train.channels_last = !step.nchw;
+    config.train.arithmetic.precision = step.precision == "bf16" ? Precision::bf16 : Precision::fp32;
+    if (step.engine != "auto" && step.engine != "torch")
+        throw ConfigError(fmt::format("--engine {}: unknown (known: auto, torch)", step.engine));
+    config.train.arithmetic.engine = step.engine == "torch" ? Engine::torch : Engine::automatic;
+    config.train.arithmetic.channels_last = !step.nchw;
     return config;
 }
 

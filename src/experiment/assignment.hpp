@@ -12,4 +12,7 @@ namespace hopscotch {
 // The searched values of one trial: (dotted path, value) in the order of the space.
 using Assignment = std::vector<std::pair<std::string, Json>>;
 
+// Entries at the end of the assignment of a copy of a configuration: the numbers of its repeat and of its fold.
+inline constexpr std::string_view k_repeat_entry = "search.repeat", k_fold_entry = "search.fold";
+
 }  // namespace hopscotch

@@ -24,6 +24,7 @@ enum class OptimizerKind { sgd, adam, adamw, rmsprop, adagrad };
 enum class ScheduleKind { constant, step, multistep, exponential, cosine, one_cycle, polynomial, plateau };
 enum class LossKind { cross_entropy, bce_with_logits, mse, huber, mae, quantile };
 enum class Precision { fp32, bf16 };
+enum class Engine { automatic, torch };
 enum class InitFrom { strict, head, partial };
 enum class SeedScope { trial, experiment };
 
@@ -102,8 +103,11 @@ struct TrainConfig {
     int batch_size = 32;
     LossKind loss = LossKind::cross_entropy;  // default: cross_entropy, bce_with_logits for multilabel, mse for a regression
     LossConfig of_loss;
-    Precision precision = Precision::fp32;  // bf16: forward and backward under autocast, weights stay fp32
-    bool channels_last = true;  // cnn, resnet, vgg, mobilenet compute on NHWC images; false: NCHW, PyTorch's default
+    struct {
+        Precision precision = Precision::fp32;  // bf16: forward and backward under autocast, weights stay fp32
+        Engine engine = Engine::torch;          // automatic: logistic and mlp take the lean step (model/lean) where they can
+        bool channels_last = true;  // cnn, resnet, vgg, mobilenet compute on NHWC images; false: NCHW, PyTorch's default
+    } arithmetic;
     struct {
         std::optional<double> norm, value;
     } clip;                       // of the gradient, before the update; none: no clip
@@ -119,7 +123,6 @@ struct TrainConfig {
 };
 
 enum class StepValues { decimal, binary };  // low + i * step, as people write it; of runs of earlier versions: the sum
-
 struct Experiment {
     std::string name = "experiment";
     std::int64_t seed = 0;
@@ -143,8 +146,5 @@ struct TrialConfig {
     // The id that addresses a trial's random numbers. The order of the shards always follows the trial's own id.
     TrialId seed_key(TrialId trial) const { return train.seed_scope == SeedScope::trial ? trial : TrialId(repeat); }
 };
-
-// Entries at the end of the assignment of a copy of a configuration: the numbers of its repeat and of its fold.
-inline constexpr std::string_view k_repeat_entry = "search.repeat", k_fold_entry = "search.fold";
 
 }  // namespace hopscotch

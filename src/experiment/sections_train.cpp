@@ -164,9 +164,14 @@ TrainConfig read_train(ObjectReader reader) {
     std::string precision = "fp32";
     read_choice(reader, {"precision", "bf16: forward and backward under autocast; weights stay fp32."}, precision,
                 {"fp32", "bf16"}, {"tf32", "fp16", "mixed", "fp64"});
-    if (precision == "bf16") out.precision = Precision::bf16;
+    if (precision == "bf16") out.arithmetic.precision = Precision::bf16;
+    constexpr std::array<Name<Engine>, 2> engines{{{"auto", Engine::automatic}, {"torch", Engine::torch}}};
+    read_name(reader,
+              {"engine",
+               "auto: logistic and mlp of moderate size take Hopscotch's own step on CPUs; torch: all take LibTorch's."},
+              engines, out.arithmetic.engine);
     reader.read({"channels_last", "Convolutional networks compute on NHWC images; false: NCHW, PyTorch's default."},
-                out.channels_last);
+                out.arithmetic.channels_last);
     reader.read({"clip_norm", "The gradient is scaled down to this norm before the update."}, out.clip.norm, above(0));
     reader.read({"clip_value", "Each number of the gradient is cut off at this value before the update."}, out.clip.value,
                 above(0));

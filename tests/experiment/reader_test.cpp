@@ -31,7 +31,7 @@ TEST(Reader, Defaults) {
     EXPECT_TRUE(e.run.gpu.deterministic);
     EXPECT_FALSE(e.run.gpu.tf32 || e.run.gpu.cudnn_benchmark);
     EXPECT_TRUE(e.run.gpu.cuda_graphs && e.run.gpu.fused_norm);
-    EXPECT_TRUE(e.train.channels_last);
+    EXPECT_TRUE(e.train.arithmetic.channels_last);
     EXPECT_EQ(e.run.dir, "r");
     EXPECT_EQ(e.model.arguments.dump(), "{}");
 }
@@ -112,7 +112,7 @@ TEST(Reader, UnknownKeyWithTheNearestName) {
     EXPECT_EQ(complaints(train(R"({"lerning_rate": 1, "epcohs": 3})")),
               "e.json:2:11: /train/lerning_rate: unknown key (known: accumulate, batch_size, channels_last, class_weights, "
               "clip_norm, "
-              "clip_value, early_stopping, ema, epochs, huber_delta, label_smoothing, loss, optimizer, precision, "
+              "clip_value, early_stopping, ema, engine, epochs, huber_delta, label_smoothing, loss, optimizer, precision, "
               "quantile, schedule, seed_scope)\n"
               "e.json:2:30: /train/epcohs: unknown key; did you mean \"epochs\"?");
     EXPECT_EQ(complaints(with(R"("modle": {})")), "e.json:2:1: /modle: unknown key; did you mean \"model\"?");
@@ -314,7 +314,7 @@ TEST(Overrides, ComplaintsNameTheOption) {
         complaints(document(), {"train.lerning_rate=0.1"}),
         "--set train.lerning_rate=0.1: unknown key (known: accumulate, batch_size, channels_last, class_weights, clip_norm, "
         "clip_value, "
-        "early_stopping, ema, epochs, huber_delta, label_smoothing, loss, optimizer, precision, quantile, schedule, "
+        "early_stopping, ema, engine, epochs, huber_delta, label_smoothing, loss, optimizer, precision, quantile, schedule, "
         "seed_scope)");
     EXPECT_EQ(
         complaints(document(), {"train.epochs=0", "train.epocs=1"}),

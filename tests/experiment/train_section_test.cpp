@@ -30,8 +30,8 @@ TEST(Train, EveryKeyIsRead) {
         "early_stopping": {"patience": 5, "min_delta": 0.01}})");
     EXPECT_EQ(train.of_loss.label_smoothing, 0.1);
     EXPECT_EQ(train.of_loss.class_weights, (std::vector{1.0, 0.5, 2.5}));
-    EXPECT_EQ(train.precision, Precision::bf16);
-    EXPECT_FALSE(train.channels_last);
+    EXPECT_EQ(train.arithmetic.precision, Precision::bf16);
+    EXPECT_FALSE(train.arithmetic.channels_last);
     EXPECT_EQ(train.clip.norm, 1.5);
     EXPECT_EQ(train.clip.value, 0.25);
     EXPECT_EQ(train.accumulate, 4);

@@ -182,7 +182,7 @@ TEST(FusedNorm, GradientsOfNetworksAreTorchs) {
         auto const fused = std::make_shared<Workspace>("cpu", 1), torchs = std::make_shared<Workspace>("cpu", 1);
         fused->impl().gpu.norm = std::make_unique<HostNormDevice>();
         auto channels_first = config;
-        channels_first.train.channels_last = false;
+        channels_first.train.arithmetic.channels_last = false;
         EXPECT_LE(gradient_error([&](int rows) { return first_gradient(config, fused, rows); },
                                  [&](int rows) { return first_gradient(channels_first, torchs, rows); }),
                   1e-4)

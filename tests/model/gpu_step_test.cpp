@@ -121,7 +121,7 @@ TEST_F(GpuStep, FastModeCapturesToo) {
 TEST_F(GpuStep, IsCloseToACpu) {
     for (auto config : gpu_cases()) {
         if (config.model.arguments.find("dropout") != nullptr) continue;  // other generators
-        if (config.train.precision == Precision::bf16) continue;
+        if (config.train.arithmetic.precision == Precision::bf16) continue;
         auto const cpu = trained(config).loss, gpu = trained(config, workspace({})).loss;
         EXPECT_NEAR(gpu, cpu, 1e-2 * cpu) << config.model.name;
     }

@@ -81,7 +81,7 @@ std::string zoo_device() {
 
 Outcome outcome(ZooCase const& zoo_case, Precision precision, bool graphs) {
     auto config = trial_config(zoo_case.model, parse_json_or_throw(zoo_case.arguments, "arguments"));
-    config.train.precision = precision;
+    config.train.arithmetic.precision = precision;
     config.train.optimizer.momentum = 0.9;
     config.train.optimizer.lr = 0.01;
     GpuMode mode;

@@ -47,7 +47,7 @@ private:
 TEST(ImageLayout, ReachesTrainingAndEvaluation) {
     for (bool const channels_last : {true, false}) {
         auto config = trial_config("spy");
-        config.train.channels_last = channels_last;
+        config.train.arithmetic.channels_last = channels_last;
         std::vector<bool> seen;
         Workspace workspace("cpu", 1);
         auto network = std::make_unique<Spy>(seen);
@@ -69,7 +69,7 @@ struct Result {
 };
 
 Result trained(TrialConfig config, bool channels_last) {
-    config.train.channels_last = channels_last;
+    config.train.arithmetic.channels_last = channels_last;
     config.train.batch_size = 14;
     config.train.optimizer.lr = 1e-3;
     Trial trial(config, plain_manifest({3, 64, 64}, 4, 14, Task::classification));

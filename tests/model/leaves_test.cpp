@@ -99,7 +99,7 @@ TEST(Leaves, ConvolutionalNetworksTrainAsWithout) {
         for (auto config : {cases()[2], with_optimizer("vit", vit, OptimizerKind::adamw),
                             with_optimizer("cnn", Json::object({{"channels", Json(Json::Array{4, 8})}}), OptimizerKind::sgd),
                             with_optimizer("resnet20", Json::object({{"width", 4}}), OptimizerKind::sgd)}) {
-            config.train.precision = precision;
+            config.train.arithmetic.precision = precision;
             config.train.batch_size = 30;
             config.train.ema = 0.9;
             auto const plain = trained_with(config, false), leaves = trained_with(config, true);

@@ -23,13 +23,14 @@ double wave(std::int64_t i, std::int64_t factor, std::int64_t modulus, std::int6
 
 std::string text_of(Json const& c) { return c.at("model").dump() + " " + c.at("train").dump(); }
 
-TrialConfig config_of(Json const& c) {
+TrialConfig config_of(Json const& c, Engine engine) {
     auto arguments = c.at("model");
     std::erase_if(arguments.object(), [](auto const& member) { return member.key == "name"; });
     auto config = trial_config(c.at("model").at("name").string(), arguments);
     Problems problems("step_vectors.json");
     config.train = read_train(ObjectReader(c.at("train"), "/train", problems));
     problems.throw_if_any();
+    config.train.arithmetic.engine = engine;
     return config;
 }
 
@@ -87,9 +88,9 @@ std::vector<std::string> names_of(TrialConfig config, Manifest const& manifest) 
     return names;
 }
 
-void expect_pytorch(Json const& c, std::int64_t rows) {
-    SCOPED_TRACE(text_of(c));
-    auto const config = config_of(c);
+void expect_pytorch(Json const& c, std::int64_t rows, Engine engine) {
+    SCOPED_TRACE(text_of(c) + (engine == Engine::torch ? " by LibTorch" : ""));
+    auto const config = config_of(c, engine);
     Trial trial(config, manifest_of(c, rows));
     auto const names = names_of(config, trial.manifest);
     auto const shard = shard_of(trial.manifest, rows);
@@ -121,7 +122,8 @@ void expect_pytorch(Json const& c, std::int64_t rows) {
 TEST(Parity, EqualsPyTorch) {
     auto const vectors = read_vectors();
     ASSERT_EQ(vectors.at("cases").array().size(), 61U);
-    for (auto const& c : vectors.at("cases").array()) expect_pytorch(c, vectors.at("rows").integer());
+    for (auto const& c : vectors.at("cases").array())
+        for (auto const engine : {Engine::automatic, Engine::torch}) expect_pytorch(c, vectors.at("rows").integer(), engine);
 }
 
 }  // namespace parity_test

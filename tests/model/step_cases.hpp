@@ -93,7 +93,7 @@ inline std::vector<TrialConfig> cases() {
     out[1].train.ema = 0.9;
     out[2].train.accumulate = 2;
     out[2].train.clip.value = 0.01;
-    out[3].train.precision = Precision::bf16;
+    out[3].train.arithmetic.precision = Precision::bf16;
     return out;
 }
 

@@ -122,7 +122,7 @@ TEST(StepGraphs, RoundingOfBf16MayBeLarger) {
         auto const workspace = with_graphs(watched, Agreement::rounding);
         watched.harm = [&] { workspace->impl().gradient(640).mul_(factor); };  // of 650 parameters
         auto config = cases()[3];
-        config.train.precision = precision;
+        config.train.arithmetic.precision = precision;
         trained(config, workspace);
         EXPECT_EQ(watched.said.empty(), kept) << static_cast<int>(precision) << " " << factor;
     }
@@ -265,7 +265,7 @@ TEST(StepGraphs, EachOfTwoSlotsHasItsGraph) {
 TEST(StepGraphs, OtherStructuresCaptureForThemselves) {
     auto base = with_optimizer("mlp", Json(Json::Object{}), OptimizerKind::sgd);
     auto bf16 = base, momentum = base, kind = base, smooth = base, clipped = base, wide = base, batch = base;
-    bf16.train.precision = Precision::bf16;
+    bf16.train.arithmetic.precision = Precision::bf16;
     momentum.train.optimizer.momentum = 0.9;
     kind.train.optimizer.kind = OptimizerKind::adagrad;
     smooth.train.of_loss.label_smoothing = 0.1;

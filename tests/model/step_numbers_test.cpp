@@ -2,6 +2,7 @@
 // The numbers that captured steps read from memory: the kernel's arithmetic against torch's optimizers, and what is written
 // when.
 #include "model/gpu/step_numbers.hpp"
+#include "model/gpu/update_numbers.hpp"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/zeros.h>

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "core/cpu_features.hpp"
 #include "fixture.hpp"
 
 namespace hopscotch::testing {
@@ -107,8 +108,10 @@ void fill_parameters(AlignedBlock& state, StateLayout const& layout, Json const&
     EXPECT_EQ(buffers, c.at("buffers").array().size());
 }
 
-void expect_pytorch(Json const& c) {
-    Trial trial(config_of(c), manifest_of(c.at("data")));
+void expect_pytorch(Json const& c, Engine engine) {
+    auto config = config_of(c);
+    config.train.arithmetic.engine = engine;
+    Trial trial(config, manifest_of(c.at("data")));
     AlignedBlock state(trial->state->layout().bytes);
     trial->state->initialise(state.bytes(), 1, TrialId(0));
     fill_parameters(state, trial->state->layout(), c);
@@ -134,7 +137,21 @@ void expect_pytorch(Json const& c) {
 
 class ZooParity : public ::testing::TestWithParam<std::size_t> {};
 
-TEST_P(ZooParity, EqualsPyTorch) { expect_pytorch(vectors().at("cases").array()[GetParam()]); }
+TEST_P(ZooParity, EqualsPyTorch) { expect_pytorch(vectors().at("cases").array()[GetParam()], Engine::torch); }
+
+TEST(ZooParityLean, EqualsPyTorch) {
+    int lean = 0;
+    for (auto const& c : vectors().at("cases").array()) {
+        auto config = config_of(c);
+        config.train.arithmetic.engine = Engine::automatic;
+        Trial trial(config, manifest_of(c.at("data")));
+        if (trial->state->layout().update_by != UpdateBy::lean) continue;
+        SCOPED_TRACE(c.at("case").string());
+        expect_pytorch(c, Engine::automatic);
+        ++lean;
+    }
+    EXPECT_EQ(lean > 0, cpu_features().avx2);
+}
 
 // This runs when the program starts, also on another machine, for other tests.
 std::size_t number_of_cases() {

@@ -168,7 +168,7 @@ TEST(Sequence, TrainsInBf16) {
         auto config = config_of(c);
         config.model.arguments.set("dropout", 0.0);
         auto const exact = run(config, c.manifest, 1).losses.front();
-        config.train.precision = Precision::bf16;
+        config.train.arithmetic.precision = Precision::bf16;
         EXPECT_NEAR(run(config, c.manifest, 1).losses.front(), exact, 0.05 * exact);
     }
 }

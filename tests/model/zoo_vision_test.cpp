@@ -211,7 +211,7 @@ TEST(Vision, TakesImagesOfAnyShapeItSays) {
 
 TEST(Vision, TrainsUnderAutocast) {
     for (auto config : {with("cnn", {}), with("resnet20", {{"width", 4}}), with("mobilenet_v2", {{"width", 0.1}})}) {
-        config.train.precision = Precision::bf16;
+        config.train.arithmetic.precision = Precision::bf16;
         Trial trial(config, tiny_images());
         auto const shard = random_shard(trial.manifest, 14, 5);
         AlignedBlock state(trial->state->layout().bytes);

@@ -80,6 +80,25 @@ TEST(Training, FoldsEqualOneProcessAlone) {
     }
 }
 
+TEST(Training, TheLeanStepEqualsOneProcessAlone) {
+    on_every_rank(3, [&](World& world) {
+        auto const prepare = [&](Json& described, std::filesystem::path const& data) {
+            make_tiny_dataset(data, 4, 30);
+            described["train"]["engine"] = "auto";
+        };
+        std::vector<Assignment> trials;
+        for (auto const* model : {R"({"name": "logistic"})", R"({"name": "mlp", "hidden": [9, 5], "dropout": 0.2})",
+                                  R"({"name": "mlp", "hidden": [9], "batch_norm": true, "activation": "tanh"})"})
+            for (auto const* optimizer : {R"({"name": "sgd", "lr": 0.05, "momentum": 0.9})",
+                                          R"({"name": "adamw", "lr": 0.01, "weight_decay": 0.1})"})
+                for (double const ema : {0.0, 0.9})
+                    trials.push_back({{"model", parse_json_or_throw(model, "test")},
+                                      {"train.optimizer", parse_json_or_throw(optimizer, "test")},
+                                      {"train.ema", ema}});
+        run_trials(world, prepare, trials);
+    });
+}
+
 // Every model of the zoo, large ones at reduced width, on data that it takes.
 struct ZooCase {
     Manifest data;

@@ -149,7 +149,7 @@ void Workspace::Impl::make_room(std::int64_t bytes) {
 Workspace::Workspace(std::string device, int threads, GpuMode mode) : impl_(std::make_unique<Impl>(device, threads, mode)) {}
 Workspace::~Workspace() = default;
 
-void Workspace::limit_features(std::uint64_t bytes) { impl_->feature_bytes = bytes; }
+void Workspace::limit_features(std::uint64_t bytes) { impl_->features.bytes = bytes; }
 Workspace::Graphs Workspace::graphs() const {
     if (!impl_->gpu.graphs) return {};
     return {impl_->gpu.graphs->cache.graphs(), impl_->gpu.graphs->cache.reasons()};

@@ -24,6 +24,7 @@ class NormDevice;
 class StateSlots;
 class StepNumbers;
 struct AnswerGather;
+struct LeanMemory;
 struct StepGraphs;
 
 // What a trainer with a GPU has; null on a CPU, unless a test sets it. Members are destroyed from the last to the first.
@@ -95,9 +96,12 @@ private:
     std::map<std::string, c10::weak_intrusive_ptr<at::TensorImpl, at::UndefinedTensorImpl>> shared_;
 
 public:
-    std::uint64_t feature_bytes = UINT64_MAX;  // Workspace::limit_features
-    std::shared_ptr<FeatureStore> features;    // null until a trial needs one
-    GpuTools gpu;                              // last: destroyed before the members that it points at
+    struct {
+        std::uint64_t bytes = UINT64_MAX;     // Workspace::limit_features
+        std::shared_ptr<FeatureStore> store;  // null until a trial needs one
+    } features;
+    std::shared_ptr<LeanMemory> lean;  // null until a trial needs it
+    GpuTools gpu;                      // last: destroyed before the members that it points at
 };
 
 }  // namespace hopscotch

@@ -13,12 +13,6 @@
 namespace hopscotch {
 
 class StepDevice;
-struct OptimizerConfig;
-struct TrainConfig;
-
-// As the formulas of update_element.hpp read them.
-UpdateNumbers update_numbers(TrainConfig const& train);
-StepEntry step_entry(OptimizerConfig const& optimizer, double lr, std::int64_t step);  // step counts from 1
 
 class StepNumbers {
 public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The update of one parameter by any optimizer: the body of the kernel in step_kernels.cu, and of its test on a CPU, where
-// it equals torch's optimizers to 1e-6. The formulas are those of torch.optim. All numbers that a search may change are read
-// from memory, so the kernel's arguments are the same for all trials of one structure.
+// The update of one parameter by any optimizer: the body of the kernel in step_kernels.cu, and of the loop of the lean step
+// (model/lean/update.cpp). It equals torch's optimizers to 1e-6. The formulas are those of torch.optim. All numbers that a
+// search may change are read from memory, so the kernel's arguments are the same for all trials of one structure.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -11,7 +11,7 @@
 #ifdef __CUDACC__
 #define HOPSCOTCH_BOTH __host__ __device__
 #else
-#define HOPSCOTCH_BOTH
+#define HOPSCOTCH_BOTH [[gnu::always_inline]]  // a file for AVX2 must leave no copy that others might call
 #endif
 
 namespace hopscotch {
@@ -82,9 +82,9 @@ HOPSCOTCH_BOTH inline float adagrad_step(FlatUpdate const& u, std::size_t i, flo
     return gradient / (sqrtf(sum) + n.epsilon);
 }
 
-HOPSCOTCH_BOTH inline void update_element(FlatUpdate const& u, std::size_t i, UpdateNow const& now) {
+HOPSCOTCH_BOTH inline void update_element(FlatUpdate const& u, std::size_t i, UpdateNow const& now, float decay) {
     auto const& n = now.numbers;
-    auto const lr = now.entry.lr, decay = i < u.decayed ? n.weight_decay : 0.0F;
+    auto const lr = now.entry.lr;
     auto parameter = u.parameters[i], gradient = u.gradient[i];
     if (decay != 0 && u.rule == UpdateRule::adamw)
         parameter -= lr * decay * parameter;
@@ -101,6 +101,10 @@ HOPSCOTCH_BOTH inline void update_element(FlatUpdate const& u, std::size_t i, Up
     parameter -= lr * step;
     u.parameters[i] = parameter;
     if (u.averaged != nullptr) u.averaged[i] = mixed(u.averaged[i], parameter, n.averaged_rest);
+}
+
+HOPSCOTCH_BOTH inline void update_element(FlatUpdate const& u, std::size_t i, UpdateNow const& now) {
+    update_element(u, i, now, i < u.decayed ? now.numbers.weight_decay : 0.0F);
 }
 
 }  // namespace hopscotch

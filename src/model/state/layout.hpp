@@ -69,6 +69,11 @@ struct LayoutRequest {
 // buffers, then the counters "steps", "samples" and, for plateau schedules, "plateau/best", "/bad_epochs", "/reductions".
 StateLayout make_layout(LayoutRequest const& request);
 
+constexpr std::size_t padded_floats(std::size_t floats) {  // to the alignment
+    constexpr auto line = k_state_alignment / sizeof(float);
+    return (floats + line - 1) / line * line;
+}
+
 // The floats after the last parameter that weight decay applies to.
 std::size_t end_of_decay(StateLayout const& layout, OptimizerConfig const& optimizer);
 

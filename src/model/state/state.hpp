@@ -12,6 +12,7 @@
 
 namespace hopscotch {
 
+enum class UpdateBy { torch, lean };  // whose arithmetic
 enum class Block { parameter, slot, buffer, counter };
 enum class Element { float32, int64 };
 
@@ -28,6 +29,7 @@ struct StateTensor {
 struct StateLayout {
     std::vector<StateTensor> tensors;  // ordered by offset: all parameters, all slots, all buffers, all counters
     std::size_t bytes = 0;             // of the whole block, a multiple of 64
+    UpdateBy update_by = UpdateBy::torch;
 
     StateTensor const& find(std::string_view name) const;  // throws Error
     std::size_t end_of(Block block) const;                 // offset just after the last tensor of that block

@@ -2,8 +2,11 @@
 #include "model/step/lr_schedule.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numbers>
+
+#include "model/state/layout.hpp"
 
 namespace hopscotch {
 namespace {
@@ -84,6 +87,16 @@ void Plateau::observe(double loss, ScheduleConfig const& schedule) {
     if (bad_epochs <= schedule.patience) return;
     ++reductions;
     bad_epochs = 0;
+}
+
+bool observe_plateau(Counters const& counters, double loss, ScheduleConfig const& schedule) {
+    if (counters.reductions == nullptr) return false;
+    Plateau plateau{std::bit_cast<double>(*counters.plateau_best), *counters.bad_epochs, *counters.reductions};
+    plateau.observe(loss, schedule);
+    *counters.plateau_best = std::bit_cast<std::int64_t>(plateau.best);
+    *counters.bad_epochs = plateau.bad_epochs;
+    *counters.reductions = plateau.reductions;
+    return true;
 }
 
 }  // namespace hopscotch

@@ -10,6 +10,8 @@
 
 namespace hopscotch {
 
+struct Counters;
+
 // samples: rows trained before this step; batch: rows of this step; train_rows: rows of one epoch; reductions: of a plateau.
 // Warm-up multiplies: it reaches 1 with the step that completes warmup_epochs. Cosine and polynomial reach min_lr after
 // train.epochs and stay there.
@@ -24,5 +26,8 @@ struct Plateau {
     // After every epoch. A loss that is not finite is never an improvement.
     void observe(double loss, ScheduleConfig const& schedule);
 };
+
+// The same on the counters of a state. False: it has none.
+bool observe_plateau(Counters const& counters, double loss, ScheduleConfig const& schedule);
 
 }  // namespace hopscotch

@@ -8,6 +8,7 @@
 #include "core/unit_parts.hpp"
 #include "model/feed/workspace_impl.hpp"
 #include "model/gpu/step_numbers.hpp"
+#include "model/gpu/update_numbers.hpp"
 #include "model/step/step_core.hpp"
 
 namespace hopscotch {

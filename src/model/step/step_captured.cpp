@@ -12,6 +12,7 @@
 #include "model/feed/workspace_impl.hpp"
 #include "model/gpu/step_graphs.hpp"
 #include "model/gpu/step_numbers.hpp"
+#include "model/gpu/update_numbers.hpp"
 #include "model/step/step.hpp"
 #include "model/step/step_core.hpp"
 
@@ -135,7 +136,7 @@ std::shared_ptr<void const> Step::kept() const {
 }
 
 double Step::rounding() const {
-    return train_.precision == Precision::bf16 ? StepPart::k_rounding_of_bf16 : StepPart::k_rounding;
+    return train_.arithmetic.precision == Precision::bf16 ? StepPart::k_rounding_of_bf16 : StepPart::k_rounding;
 }
 
 char const* Step::against_graphs() const {

@@ -131,7 +131,7 @@ StepCore::StepCore(std::unique_ptr<Network> network, TrainConfig const& train, W
       workspace_(workspace),
       loss_sum_(workspace.gpu.numbers ? workspace.gpu.numbers->loss_sum()
                                       : at::zeros({}, at::TensorOptions(workspace.device).dtype(at::kDouble))) {
-    if (train_.precision == Precision::bf16) network_->use_autograd();
+    if (train_.arithmetic.precision == Precision::bf16) network_->use_autograd();
 }
 
 StepCore::~StepCore() = default;
@@ -141,8 +141,8 @@ bool StepCore::has_leaves() const {
 }
 
 LeafOptions StepCore::leaf_options() const {
-    return {*network_->convolutions(), train_.precision == Precision::bf16 ? at::kBFloat16 : at::kFloat,
-            train_.channels_last};
+    return {*network_->convolutions(), train_.arithmetic.precision == Precision::bf16 ? at::kBFloat16 : at::kFloat,
+            train_.arithmetic.channels_last};
 }
 
 void StepCore::bind(std::shared_ptr<StepMemory const> const& memory, Step::Weights weights) {
@@ -160,10 +160,12 @@ void StepCore::bind(std::shared_ptr<StepMemory const> const& memory, Step::Weigh
 }
 
 at::Tensor StepCore::forward(at::Tensor const& x, Pass const& pass) {
-    return in_precision(train_.precision, workspace_.device, [&] { return network_->forward(x, pass); });
+    return in_precision(train_.arithmetic.precision, workspace_.device, [&] { return network_->forward(x, pass); });
 }
 
-Pass StepCore::evaluation() const { return {.channels_last = train_.channels_last, .norm = workspace_.gpu.norm.get()}; }
+Pass StepCore::evaluation() const {
+    return {.channels_last = train_.arithmetic.channels_last, .norm = workspace_.gpu.norm.get()};
+}
 
 at::Tensor StepCore::evaluate(at::Tensor const& x) {
     c10::InferenceMode const unrecorded;
@@ -173,7 +175,7 @@ at::Tensor StepCore::evaluate(at::Tensor const& x) {
 
 at::Tensor StepCore::start_outputs(at::Tensor const& x) {
     c10::InferenceMode const unrecorded;
-    return in_precision(train_.precision, workspace_.device,
+    return in_precision(train_.arithmetic.precision, workspace_.device,
                         [&] { return network_->frozen_start()->outputs(x, evaluation()); });
 }
 
@@ -188,7 +190,7 @@ at::Tensor StepCore::compute_gradient(at::Tensor const& x, at::Tensor const& y, 
     } else {
         unrecorded.emplace();
     }
-    auto const outputs = forward(x, {&workspace_.noise, sum, train_.channels_last, workspace_.gpu.norm.get()});
+    auto const outputs = forward(x, {&workspace_.noise, sum, train_.arithmetic.channels_last, workspace_.gpu.norm.get()});
     auto const [loss, gradient] = loss_.mean(outputs, y);
     network_->backward(outputs, gradient);
     if (leaves != nullptr) leaves->collect_gradients();

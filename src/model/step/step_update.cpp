@@ -9,21 +9,11 @@
 #include "model/gpu/step_device.hpp"
 #include "model/gpu/step_numbers.hpp"
 #include "model/gpu/update_element.hpp"
+#include "model/gpu/update_numbers.hpp"
 #include "model/step/step_core.hpp"
 
 namespace hopscotch {
 namespace {
-
-UpdateRule rule_of(OptimizerKind kind) {
-    switch (kind) {
-        case OptimizerKind::sgd: return UpdateRule::sgd;
-        case OptimizerKind::adam: return UpdateRule::adam;
-        case OptimizerKind::adamw: return UpdateRule::adamw;
-        case OptimizerKind::rmsprop: return UpdateRule::rmsprop;
-        case OptimizerKind::adagrad: break;
-    }
-    return UpdateRule::adagrad;
-}
 
 // The slots in the order of slot_kinds().
 void set_slots(FlatUpdate& update, OptimizerConfig const& config, std::vector<at::Tensor> const& slots) {

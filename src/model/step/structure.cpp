@@ -26,8 +26,9 @@ std::string of_optimizer(OptimizerConfig const& optimizer) {
 }
 
 std::string of_training(TrainConfig const& train) {
-    auto const& [epochs, batch_size, loss, of_loss, precision, channels_last, clip, accumulate, ema, outer_momentum,
-                 early_stopping, seed_scope, optimizer, schedule] = train;
+    auto const& [epochs, batch_size, loss, of_loss, arithmetic, clip, accumulate, ema, outer_momentum, early_stopping,
+                 seed_scope, optimizer, schedule] = train;
+    auto const& [precision, engine, channels_last] = arithmetic;
     auto const& [label_smoothing, class_weights, huber_delta, quantile] = of_loss;
     return fmt::format("loss {} {} {} {} {} precision {} NHWC {} clip {} {} accumulate {} averaged {} outer {} {}",
                        static_cast<int>(loss), label_smoothing, fmt::join(class_weights, " "), huber_delta, quantile,

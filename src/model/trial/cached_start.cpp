@@ -28,8 +28,9 @@ std::string layers_of(TrialConfig const& config, FrozenStart const& start) {
     auto const& model = config.model;
     return fmt::format("{} {} {} from {} up to {} {} NHWC {} normalise {}", model.name, model.arguments.dump(),
                        start.parameters().size(), PretrainedWeights::identity_of(model.init_from),
-                       fmt::join(start.output_shape(), "x"), config.train.precision == Precision::bf16 ? "bf16" : "fp32",
-                       config.train.channels_last, config.data.normalise);
+                       fmt::join(start.output_shape(), "x"),
+                       config.train.arithmetic.precision == Precision::bf16 ? "bf16" : "fp32",
+                       config.train.arithmetic.channels_last, config.data.normalise);
 }
 
 std::int64_t rows_in_evaluation(Manifest const& manifest) { return evaluation_batch(manifest.row_size(), manifest.outputs); }
@@ -41,8 +42,9 @@ void copy_rows(at::Tensor const& from, Value* to) {
 }
 
 FeatureStore& store_of(Workspace::Impl& workspace) {
-    if (!workspace.features) workspace.features = std::make_shared<FeatureStore>(workspace.feature_bytes);
-    return *workspace.features;
+    auto& features = workspace.features;
+    if (!features.store) features.store = std::make_shared<FeatureStore>(features.bytes);
+    return *features.store;
 }
 
 DataConfig without_augmentation(DataConfig data) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "model/trial/evaluation.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.hpp"

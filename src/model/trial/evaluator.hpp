@@ -14,6 +14,13 @@ class Evaluation;
 class ShardSource;
 struct ValidationScores;
 
+// The rows of a shard that these batches of an evaluation have, and where each begins among them.
+struct EvaluationCut {
+    std::vector<std::uint32_t> order;
+    std::vector<BatchRange> cut;
+};
+EvaluationCut evaluation_cut(std::int64_t shard_rows, BatchRange const& batches, std::int64_t batch);
+
 class Evaluator {
 public:
     virtual ~Evaluator() = default;

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "core/error.hpp"
 #include "data/batches/shard_source.hpp"
@@ -51,14 +50,9 @@ void TorchEvaluator::for_each_batch(ShardSource& shard, BatchRange const& batche
     state_->claim();
     workspace_.expect(Workspace::Impl::Shape::rare);
     step_.use(Step::Weights::averaged);
-    auto const first = batches.first * evaluation_batch_;
-    auto const last = std::min(shard.rows(), (batches.first + batches.size) * evaluation_batch_);
-    std::vector<std::uint32_t> order(static_cast<std::size_t>(std::max<std::int64_t>(0, last - first)));
-    std::iota(order.begin(), order.end(), static_cast<std::uint32_t>(first));
-    std::vector<BatchRange> cut;
-    for (auto at = first; at < last; at += evaluation_batch_)
-        cut.push_back({at - first, std::min(evaluation_batch_, last - at)});
-    auto const features = cut.empty() ? nullptr : state_->features(shard, {first, last - first}, {});
+    auto const [order, cut] = evaluation_cut(shard.rows(), batches, evaluation_batch_);
+    BatchRange const rows{order.empty() ? 0 : order.front(), static_cast<std::int64_t>(order.size())};
+    auto const features = cut.empty() ? nullptr : state_->features(shard, rows, {});
     auto pass = feed_.begin(features ? *features : shard, order, cut, {});
     for (std::size_t i = 0; i < cut.size(); ++i) {
         c10::InferenceMode const unrecorded;

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "core/error.hpp"
@@ -74,8 +73,8 @@ std::string kind_of(TrialConfig const& config) {
     std::string out = model.name + " " + model.file + " " + model.arguments.dump();
     for (auto const& pattern : model.freeze) out += " " + pattern;
     if (model.cache_frozen) out += " cached";
-    if (config.train.precision == Precision::bf16) out += " bf16";
-    return out + (config.train.channels_last ? " NHWC" : "");
+    if (config.train.arithmetic.precision == Precision::bf16) out += " bf16";
+    return out + (config.train.arithmetic.channels_last ? " NHWC" : "");
 }
 
 }  // namespace
@@ -251,13 +250,7 @@ void TorchTrialState::require_bound(std::string_view work) const {
 
 bool TorchTrialState::end_epoch(double loss) {
     require_bound("end_epoch");
-    if (counters_.reductions == nullptr) return workspace_.in_place();
-    Plateau plateau{std::bit_cast<double>(*counters_.plateau_best), *counters_.bad_epochs, *counters_.reductions};
-    plateau.observe(loss, config_.train.schedule);
-    *counters_.plateau_best = std::bit_cast<std::int64_t>(plateau.best);
-    *counters_.bad_epochs = plateau.bad_epochs;
-    *counters_.reductions = plateau.reductions;
-    return true;
+    return observe_plateau(counters_, loss, config_.train.schedule) || workspace_.in_place();
 }
 
 void TorchTrialState::save(std::string const& path, Json const& metadata) {

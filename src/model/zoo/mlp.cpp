@@ -8,6 +8,7 @@
 #include <ATen/ops/threshold_backward.h>
 #include <fmt/format.h>
 
+#include "model/lean/elements.hpp"
 #include "model/network/layers.hpp"
 #include "model/network/noise.hpp"
 #include "model/zoo/arguments.hpp"
@@ -16,22 +17,14 @@
 namespace hopscotch {
 namespace {
 
-struct MlpArguments {
-    std::vector<std::int64_t> hidden{64};
-    std::string activation = "relu";
-    double dropout = 0;
-    bool batch_norm = false;
-};
-
 class Mlp final : public AutogradNetwork {
 public:
-    // widths: of the input, every hidden layer and the output; names: of the layers.
-    Mlp(std::vector<std::int64_t> const& widths, std::vector<std::string> const& names, MlpArguments arguments)
-        : arguments_(std::move(arguments)), written_out_(!arguments_.batch_norm) {
+    explicit Mlp(DenseSpec spec) : spec_(std::move(spec)), written_out_(!spec_.batch_norm) {
+        auto const& widths = spec_.widths;
         for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
             Layer layer;
-            layer.linear = Linear(root() / names[i], widths[i], widths[i + 1]);
-            if (arguments_.batch_norm && i + 2 < widths.size())
+            layer.linear = Linear(root() / spec_.names[i], widths[i], widths[i + 1]);
+            if (spec_.batch_norm && i + 2 < widths.size())
                 layer.norm = BatchNorm(root() / "norms" / std::to_string(i), widths[i + 1]);
             layers_.push_back(std::move(layer));
         }
@@ -62,12 +55,12 @@ public:
                 h = layer.linear(h);
             }
             if (i + 1 == layers_.size()) break;
-            bool const relu = arguments_.activation == "relu", is_normalised = layer.norm.weight != nullptr;
+            bool const relu = spec_.activation == Activation::relu, is_normalised = layer.norm.weight != nullptr;
             if (is_normalised) h = layer.norm(h, pass, {.clip = relu ? Clip::relu : Clip::none});
             if (!relu || !is_normalised) h = relu ? h.relu_() : h.tanh_();
             if (written_out_) layer.activated = h;  // with autograd it would keep the nodes of this pass alive
-            if (!pass.training() || arguments_.dropout == 0) continue;
-            layer.mask = dropout_mask(h, arguments_.dropout, pass.noise->generator());
+            if (!pass.training() || spec_.dropout == 0) continue;
+            layer.mask = dropout_mask(h, spec_.dropout, pass.noise->generator());
             h = h.mul(layer.mask);
         }
         return h;
@@ -85,9 +78,9 @@ public:
             if (i == 0) break;
             auto const& below = layers_[i - 1];
             g = at::mm(g, *layer.linear.weight);
-            if (arguments_.dropout != 0) g.mul_(below.mask);
-            g = arguments_.activation == "relu" ? at::threshold_backward(g, below.activated, 0)
-                                                : at::tanh_backward(g, below.activated);
+            if (spec_.dropout != 0) g.mul_(below.mask);
+            g = spec_.activation == Activation::relu ? at::threshold_backward(g, below.activated, 0)
+                                                     : at::tanh_backward(g, below.activated);
         }
     }
 
@@ -98,7 +91,7 @@ private:
         at::Tensor weight_t, weight_gradient, bias_gradient;  // written out: views of the state, of the flat gradient
         at::Tensor input, activated, mask;                    // of the last forward pass
     };
-    MlpArguments arguments_;
+    DenseSpec spec_;
     bool written_out_;
     std::vector<Layer> layers_;
     std::function<void(std::size_t)> on_gradient_;
@@ -106,27 +99,37 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Network> make_logistic(ModelConfig const& model, DataSchema const& data, Problems& problems) {
+DenseSpec logistic_spec(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     ArgumentReader(model, problems).finish();
-    std::vector<std::int64_t> const widths{elements(data.shape), data.outputs};
-    return std::make_unique<Mlp>(widths, std::vector<std::string>{"linear"}, MlpArguments{});
+    return {.widths = {elements(data.shape), data.outputs}, .names = {"linear"}};
+}
+
+DenseSpec mlp_spec(ModelConfig const& model, DataSchema const& data, Problems& problems) {
+    DenseSpec out;
+    std::vector<std::int64_t> hidden{64};
+    std::string activation = "relu";
+    ArgumentReader reader(model, problems);
+    reader.read({"hidden", "Width of every hidden layer."}, hidden, at_least(1));
+    reader.read({"activation", "The activation behind every hidden layer."}, activation, one_of({"relu", "tanh"}));
+    reader.read({"dropout", "Dropout after every hidden layer."}, out.dropout, fraction());
+    reader.read({"batch_norm", "Batch norm before every activation."}, out.batch_norm);
+    reader.finish();
+    if (activation == "tanh") out.activation = Activation::tanh;
+    out.widths = {elements(data.shape)};
+    out.widths.insert(out.widths.end(), hidden.begin(), hidden.end());
+    out.widths.push_back(data.outputs);
+    for (std::size_t i = 0; i <= hidden.size(); ++i) out.names.push_back(fmt::format("layers.{}", i));
+    return out;
+}
+
+std::unique_ptr<Network> make_logistic(ModelConfig const& model, DataSchema const& data, Problems& problems) {
+    return std::make_unique<Mlp>(logistic_spec(model, data, problems));
 }
 
 std::unique_ptr<Network> make_mlp(ModelConfig const& model, DataSchema const& data, Problems& problems) {
-    MlpArguments arguments;
-    ArgumentReader reader(model, problems);
-    reader.read({"hidden", "Width of every hidden layer."}, arguments.hidden, at_least(1));
-    reader.read({"activation", "The activation behind every hidden layer."}, arguments.activation, one_of({"relu", "tanh"}));
-    reader.read({"dropout", "Dropout after every hidden layer."}, arguments.dropout, fraction());
-    reader.read({"batch_norm", "Batch norm before every activation."}, arguments.batch_norm);
-    reader.finish();
+    auto spec = mlp_spec(model, data, problems);
     if (!problems.empty()) return nullptr;
-    std::vector<std::int64_t> widths{elements(data.shape)};
-    widths.insert(widths.end(), arguments.hidden.begin(), arguments.hidden.end());
-    widths.push_back(data.outputs);
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i <= arguments.hidden.size(); ++i) names.push_back(fmt::format("layers.{}", i));
-    return std::make_unique<Mlp>(widths, names, arguments);
+    return std::make_unique<Mlp>(std::move(spec));
 }
 
 }  // namespace hopscotch

@@ -4,6 +4,7 @@
 #pragma once
 #include <memory>
 
+#include "model/lean/dense_spec.hpp"
 #include "model/network/network.hpp"
 
 namespace hopscotch {
@@ -13,6 +14,10 @@ struct ModelConfig;
 class Problems;
 
 using MakeNetwork = std::unique_ptr<Network> (*)(ModelConfig const&, DataSchema const&, Problems&);
+
+// Their layers; worthless after a complaint.
+DenseSpec logistic_spec(ModelConfig const& model, DataSchema const& data, Problems& problems);
+DenseSpec mlp_spec(ModelConfig const& model, DataSchema const& data, Problems& problems);
 
 std::unique_ptr<Network> make_logistic(ModelConfig const& model, DataSchema const& data, Problems& problems);
 std::unique_ptr<Network> make_mlp(ModelConfig const& model, DataSchema const& data, Problems& problems);

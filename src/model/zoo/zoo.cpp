@@ -15,6 +15,7 @@
 #include "model/network/tail.hpp"
 #include "model/own/plugin.hpp"
 #include "model/own/torchscript.hpp"
+#include "model/trial/lean_trial_model.hpp"
 #include "model/trial/torch_trial_model.hpp"
 #include "model/zoo/arguments.hpp"
 #include "model/zoo/networks.hpp"
@@ -151,6 +152,15 @@ std::unique_ptr<Network> accepted_network(ModelConfig const& model, DataSchema c
     if (!model.cache_frozen) return network;
     auto const stages = frozen_stages(*network, frozen_parameters(model, *network));
     return stages == 0 ? std::move(network) : tail_of(std::move(network), stages);
+}
+
+// Of a trial that takes the lean step; none: it takes LibTorch's.
+std::optional<DenseSpec> lean_spec(TrialConfig const& config, DataSchema const& data) {
+    auto const make = find_row(config.model.name)->make;
+    if (make != make_logistic && make != make_mlp) return std::nullopt;
+    Problems told("");  // by check_model
+    auto spec = (make == make_mlp ? mlp_spec : logistic_spec)(config.model, data, told);
+    return why_not_lean(config, spec).empty() ? std::optional(std::move(spec)) : std::nullopt;
 }
 
 void check_cached(ModelConfig const& model, Network const& network, std::vector<std::string> const& from_file,
@@ -303,7 +313,10 @@ TrialModel make_trial_model(TrialConfig const& config, Manifest const& manifest,
     check_augment(config.data, manifest, problems);
     problems.throw_if_any();
     if (config.model.name == "synthetic") return make_synthetic(config, data);
-    return make_torch_model(config, manifest, accepted_network(config.model, data), workspace);
+    auto network = accepted_network(config.model, data);
+    if (auto const spec = lean_spec(config, data); spec && can_train_lean(workspace))
+        return make_lean_model(config, manifest, {*spec, network->parameters(), network->buffers()}, workspace);
+    return make_torch_model(config, manifest, std::move(network), workspace);
 }
 
 }  // namespace hopscotch

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/lean/dense_network.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/lean/elements.hpp"
+#include "model/lean/products.hpp"
+
+namespace hopscotch {
+namespace {
+
+std::size_t padded(std::int64_t rows, std::int64_t columns) {
+    return padded_floats(static_cast<std::size_t>(rows * columns));
+}
+
+}  // namespace
+
+DenseNetwork::DenseNetwork(DenseSpec spec, StateLayout const& layout) : spec_(std::move(spec)) {
+    auto const place = [&](std::string const& name) {
+        auto const& tensor = layout.find(name);
+        return Place{tensor.offset / sizeof(float), padded_floats((tensor.offset + tensor.bytes) / sizeof(float))};
+    };
+    for (std::size_t i = 0; i < spec_.names.size(); ++i) {
+        auto const& name = spec_.names[i];
+        Layer layer{.in = spec_.widths[i],
+                    .out = spec_.widths[i + 1],
+                    .weight = place(name + ".weight"),
+                    .bias = place(name + ".bias")};
+        if (spec_.batch_norm && i + 1 < spec_.names.size()) {
+            auto const norm = "norms." + std::to_string(i);
+            layer.norm_weight = place(norm + ".weight");
+            layer.norm_bias = place(norm + ".bias");
+            layer.mean = layout.find(norm + ".running_mean").offset;
+            layer.variance = layout.find(norm + ".running_var").offset;
+            layer.batches = layout.find(norm + ".num_batches_tracked").offset;
+            norms_.emplace_back(layer.out);
+        }
+        layers_.push_back(layer);
+    }
+    buffers_.resize(layers_.size());
+}
+
+// The buffers of a layer are one, unless a backward pass needs the values before and after an operation.
+std::size_t DenseNetwork::memory_floats(std::int64_t rows) const {
+    std::size_t floats = 0;
+    std::int64_t widest = 0;
+    for (auto const& layer : layers_) {
+        auto const buffers = 1 + (spec_.batch_norm ? 1 : 0) + (spec_.dropout > 0 ? 2 : 0);
+        floats += static_cast<std::size_t>(buffers) * padded(rows, layer.out);
+        widest = std::max(widest, layer.out);
+    }
+    return floats + 2 * padded(rows, widest);
+}
+
+void DenseNetwork::bind(MutableBytes state, float* memory, std::int64_t rows) {
+    state_ = state;
+    std::int64_t widest = 0;
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+        auto const take = [&](bool needed, float* otherwise) {
+            return needed ? std::exchange(memory, memory + padded(rows, layers_[i].out)) : otherwise;
+        };
+        auto& buffers = buffers_[i];
+        buffers.product = take(true, nullptr);
+        buffers.activated = take(spec_.batch_norm, buffers.product);
+        buffers.mask = take(spec_.dropout > 0, nullptr);
+        buffers.output = take(spec_.dropout > 0, buffers.activated);
+        widest = std::max(widest, layers_[i].out);
+    }
+    gradients_[0] = memory;
+    gradients_[1] = memory + padded(rows, widest);
+}
+
+NormValues DenseNetwork::norm_values(std::size_t layer, float const* parameters) const {
+    auto const& l = layers_[layer];
+    return {parameters + l.norm_weight.first, parameters + l.norm_bias.first,
+            reinterpret_cast<float*>(state_.data() + l.mean), reinterpret_cast<float*>(state_.data() + l.variance),
+            reinterpret_cast<std::int64_t*>(state_.data() + l.batches)};
+}
+
+void DenseNetwork::multiply_layer(std::size_t layer, float const* parameters, float const* x) {
+    auto const& l = layers_[layer];
+    buffers_[layer].input = x;
+    multiply({.m = rows_,
+              .n = l.out,
+              .k = l.in,
+              .a = by_rows(x, l.in),
+              .b = transposed(by_rows(parameters + l.weight.first, l.in)),
+              .first = parameters + l.bias.first,
+              .out = buffers_[layer].product});
+}
+
+float const* DenseNetwork::evaluate(float const* x, std::int64_t rows, std::size_t slot) {
+    rows_ = rows;
+    auto const* const values = parameters() + slot;
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+        multiply_layer(i, values, x);
+        auto* const out = buffers_[i].product;
+        x = out;
+        if (is_last(i)) break;
+        if (spec_.batch_norm) norms_[i].evaluate(norm_values(i, values), rows, out);
+        activate(spec_.activation, out, rows * layers_[i].out);
+    }
+    return x;
+}
+
+float const* DenseNetwork::train(float const* x, std::int64_t rows, Noise const& noise) {
+    rows_ = rows;
+    sum_ = noise.sum;
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+        multiply_layer(i, parameters(), x);
+        auto const& [input, product, activated, mask, output] = buffers_[i];
+        if (is_last(i)) return product;
+        auto const n = rows * layers_[i].out;
+        if (spec_.batch_norm) norms_[i].train(norm_values(i, parameters()), rows, product, activated, sum_);
+        activate(spec_.activation, activated, n);
+        if (spec_.dropout > 0) {
+            draw_mask(noise.key, static_cast<std::uint32_t>(i), spec_.dropout, mask, n);
+            multiply_values(activated, mask, output, n);
+        }
+        x = output;
+    }
+    return x;
+}
+
+void DenseNetwork::backward(float* output_gradient, float* gradient, GradientReady const& ready) {
+    auto* g = output_gradient;
+    for (std::size_t i = layers_.size(); i-- > 0;) {
+        auto const& layer = layers_[i];
+        auto const output = by_rows(g, layer.out), input = by_rows(buffers_[i].input, layer.in);
+        multiply({.m = layer.out,
+                  .n = layer.in,
+                  .k = rows_,
+                  .a = transposed(output),
+                  .b = input,
+                  .out = gradient + layer.weight.first});
+        sum_columns(g, rows_, layer.out, gradient + layer.bias.first);
+        if (ready) ready(layer.bias.first, layer.bias.end);
+        if (ready) ready(layer.weight.first, layer.weight.end);
+        if (i == 0) break;
+        auto* const below = gradients_[i % 2];
+        multiply({.m = rows_,
+                  .n = layer.in,
+                  .k = layer.out,
+                  .a = output,
+                  .b = by_rows(parameters() + layer.weight.first, layer.in),
+                  .out = below});
+        g = below;
+        back_to_product(i - 1, g, gradient, ready);
+    }
+}
+
+void DenseNetwork::back_to_product(std::size_t layer, float* g, float* gradient, GradientReady const& ready) {
+    auto const& l = layers_[layer];
+    auto const& buffers = buffers_[layer];
+    auto const n = rows_ * l.out;
+    if (spec_.dropout > 0) multiply_values(g, buffers.mask, g, n);
+    activate_backward(spec_.activation, buffers.activated, g, n);
+    if (!spec_.batch_norm) return;
+    norms_[layer].backward({.weight = parameters() + l.norm_weight.first,
+                            .normalised = buffers.product,
+                            .gradient = g,
+                            .weight_gradient = gradient + l.norm_weight.first,
+                            .bias_gradient = gradient + l.norm_bias.first},
+                           rows_, sum_);
+    if (ready) ready(l.norm_bias.first, l.norm_bias.end);
+    if (ready) ready(l.norm_weight.first, l.norm_weight.end);
+}
+
+}  // namespace hopscotch

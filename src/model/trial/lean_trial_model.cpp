@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/trial/lean_trial_model.hpp"
+
+#include <utility>
+
+#include "core/cpu_features.hpp"
+#include "experiment/config.hpp"
+#include "model/feed/workspace_impl.hpp"
+#include "model/trial/lean_evaluator.hpp"
+#include "model/trial/lean_training_pass.hpp"
+
+namespace hopscotch {
+
+std::string why_not_lean(TrialConfig const& config, DenseSpec const&) {
+    if (config.train.arithmetic.engine == Engine::torch) return "train.engine is torch";
+    if (config.train.arithmetic.precision == Precision::bf16) return "train.precision is bf16";
+    if (!config.model.init_from.empty()) return "model.init_from is set";
+    if (!cpu_features().avx2) return "the CPU has no AVX2";
+    return "";
+}
+
+bool can_train_lean(Workspace& workspace) { return workspace.impl().in_place(); }
+
+TrialModel make_lean_model(TrialConfig const& config, Manifest const& manifest, DenseModel model, Workspace& workspace) {
+    auto& memory = workspace.impl().lean;
+    if (!memory) memory = std::make_shared<LeanMemory>();
+    auto state = std::make_shared<LeanTrialState>(config, manifest, std::move(model), memory);
+    return {state, std::make_unique<LeanTrainingPass>(state), std::make_unique<LeanEvaluator>(state)};
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lean step: dense networks trained without a tensor library, with the same bits on every CPU that has AVX2.
+// docs/decisions/0073.
+#pragma once
+#include <string>
+
+#include "model/lean/dense_spec.hpp"
+#include "model/trial/trial_model.hpp"
+
+namespace hopscotch {
+
+class Workspace;
+struct Manifest;
+struct TrialConfig;
+
+// Why this trial takes LibTorch's step, for people; empty: it takes the lean step. The network's shape, the configuration
+// and the CPU decide, never a measurement.
+std::string why_not_lean(TrialConfig const& config, DenseSpec const& spec);
+
+bool can_train_lean(Workspace& workspace);  // its models train in the host's memory
+TrialModel make_lean_model(TrialConfig const& config, Manifest const& manifest, DenseModel model, Workspace& workspace);
+
+}  // namespace hopscotch

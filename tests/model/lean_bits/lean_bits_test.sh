@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# The lean step's arithmetic has the stored bits: as the product is built, and as every other compiler here builds it.
+# lean_bits_test.sh BUILT: the program of lean_bits.cpp with the product's own object files.
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+source=$(cd "$(dirname "$0")/../../.." && pwd)
+grep -qw avx2 /proc/cpuinfo || { echo "needs a CPU with AVX2"; exit 77; }
+
+stored="products c86fed524654c8d5
+elements e4ddfc7c04022407
+columns 654bd87425402d3c
+losses 120d3b6c182804ff
+updates 6bf4afa1b74e8512"
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failed=0
+compare() { # what it was built by, program
+    local found
+    found=$("$2")
+    [[ $found == "$stored" ]] && return
+    echo "FAILED: other bits by $1:"
+    diff <(echo "$stored") <(echo "$found") || failed=1
+}
+
+compare "the product's build" "$1"
+for compiler in "g++ -O2" "g++ -O3 -march=native" "clang++ -O2"; do
+    command -v "${compiler%% *}" > /dev/null || continue
+    # shellcheck disable=SC2086 # the compiler and its options
+    $compiler -std=c++20 -mavx2 -mfma -ffp-contract=off -fno-math-errno -I"$source/src" -o "$folder/bits" \
+        "$source"/src/model/lean/{columns,elements,losses,products,update}.cpp "$source/tests/model/lean_bits/lean_bits.cpp"
+    compare "$compiler" "$folder/bits"
+done
+[[ $failed -eq 0 ]] && echo "equal bits"
+exit $failed

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of the lean step have the bits of a plain loop, write nothing beside their result, and read nothing beside their
+// factors.
+#include "model/lean/products.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "core/cpu_features.hpp"
+#include "core/rng.hpp"
+
+namespace hopscotch {
+namespace lean_products_test {
+
+// Floats that end where the process may not read.
+class Guarded {
+public:
+    Guarded(std::size_t floats, Rng& rng) {
+        auto const page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+        auto const bytes = (floats * sizeof(float) + page - 1) / page * page;
+        size_ = bytes + page;
+        memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        auto* const at = static_cast<std::byte*>(memory_);
+        EXPECT_EQ(mprotect(at + bytes, page, PROT_NONE), 0);
+        values_ = {reinterpret_cast<float*>(at + bytes) - floats, floats};
+        for (auto& value : values_) value = static_cast<float>(rng.normal());
+    }
+    ~Guarded() { munmap(memory_, size_); }
+    Guarded(Guarded const&) = delete;
+    Guarded& operator=(Guarded const&) = delete;
+    float* data() const { return values_.data(); }
+    std::span<float> values() const { return values_; }
+
+private:
+    void* memory_;
+    std::size_t size_;
+    std::span<float> values_;
+};
+
+float element(MatrixView const& matrix, std::int64_t i, std::int64_t j) {
+    return matrix.data[i * matrix.row + j * matrix.column];
+}
+
+void expect_plain_loop(Product const& p, Guarded const& out) {
+    for (std::int64_t i = 0; i < p.m; ++i)
+        for (std::int64_t j = 0; j < p.n; ++j) {
+            auto sum = p.first == nullptr ? 0.0F : p.first[j];
+            for (std::int64_t k = 0; k < p.k; ++k) sum = std::fma(element(p.a, i, k), element(p.b, k, j), sum);
+            auto const& found = out.values()[static_cast<std::size_t>(i * p.n + j)];
+            ASSERT_EQ(std::memcmp(&found, &sum, sizeof sum), 0)
+                << p.m << " x " << p.k << " x " << p.n << " at " << i << ", " << j << ": " << found << " and " << sum;
+        }
+}
+
+class LeanProducts : public ::testing::Test {
+    void SetUp() override {
+        if (!cpu_features().avx2) GTEST_SKIP() << "needs a CPU with AVX2";
+    }
+};
+
+TEST_F(LeanProducts, HaveTheBitsOfAPlainLoop) {
+    Rng rng(1);
+    for (int round = 0; round < 300; ++round) {
+        auto const most_k = round % 3 == 0 ? 700U : 20U;
+        std::int64_t const m = 1 + rng.below(30), n = 1 + rng.below(70), k = 1 + rng.below(most_k);
+        auto const size = [](std::int64_t rows, std::int64_t columns) { return static_cast<std::size_t>(rows * columns); };
+        Guarded const a(size(m, k), rng), b(size(k, n), rng), first(size(1, n), rng), out(size(m, n), rng);
+        bool const turn_a = rng.below(2) == 1, turn_b = rng.below(2) == 1;
+        Product product{.m = m, .n = n, .k = k, .a = by_rows(a.data(), k), .b = by_rows(b.data(), n)};
+        if (turn_a) product.a = transposed(by_rows(a.data(), m));
+        if (turn_b) product.b = transposed(by_rows(b.data(), k));
+        if (rng.below(2) == 1) product.first = first.data();
+        product.out = out.data();
+        multiply(product);
+        ASSERT_NO_FATAL_FAILURE(expect_plain_loop(product, out));
+    }
+}
+
+TEST_F(LeanProducts, AnEmptySumIsTheFirstValue) {
+    Rng rng(2);
+    Guarded const nothing(0, rng), first(19, rng), out(3 * 19, rng);
+    multiply({.m = 3,
+              .n = 19,
+              .k = 0,
+              .a = by_rows(nothing.data(), 0),
+              .b = by_rows(nothing.data(), 19),
+              .first = first.data(),
+              .out = out.data()});
+    for (std::size_t i = 0; i < out.values().size(); ++i) EXPECT_EQ(out.values()[i], first.values()[i % 19]);
+}
+
+TEST_F(LeanProducts, WriteNothingBesideTheResult) {
+    Rng rng(3);
+    std::vector<float> out(5 * 21 + 32, 7.0F), a(5 * 4, 1.0F), b(4 * 21, 1.0F);
+    multiply({.m = 5, .n = 21, .k = 4, .a = by_rows(a.data(), 4), .b = by_rows(b.data(), 21), .out = out.data() + 16});
+    for (std::size_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], i < 16 || i >= 16 + 5 * 21 ? 7.0F : 4.0F) << i;
+}
+
+}  // namespace lean_products_test
+}  // namespace hopscotch
