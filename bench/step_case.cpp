@@ -106,8 +106,8 @@ TrialConfig config_of(StepCase const& step) {
         throw ConfigError(fmt::format("--precision {}: unknown (known: fp32, bf16)", step.precision));
     config.train.arithmetic.precision = step.precision == "bf16" ? Precision::bf16 : Precision::fp32;
     if (step.engine != "auto" && step.engine != "torch")
-        throw ConfigError(fmt::format("--engine {}: unknown (known: auto, torch)", step.engine));
-    config.train.arithmetic.engine = step.engine == "torch" ? Engine::torch : Engine::automatic;
+        throw ConfigError(fmt::format("--engine {}: unknown (known: torch, auto)", step.engine));
+    config.train.arithmetic.engine = step.engine == "auto" ? Engine::automatic : Engine::torch;
     config.train.arithmetic.channels_last = !step.nchw;
     return config;
 }

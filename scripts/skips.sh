@@ -22,9 +22,10 @@ outputs "${1:-build/tests.xml}" | awk '
     /: Skipped$/ { reason = 1 }
     / \.\.\. skipped / { sub(/.* \.\.\. skipped ./, ""); sub(/.$/, ""); print }
 ' | sort | uniq -c | sort -rn | awk '
-    { sum += $1; lines = lines "\n" $0; gpus += /GPU|CUDA|CPU build/ ? $1 : 0 }
+    { sum += $1; lines = lines "\n" $0; gpus += /GPU|CUDA|CPU build/ ? $1 : 0; cpus += /CPU with/ ? $1 : 0 }
     END {
         if (sum) print "skipped: " sum " cases, " gpus " of them for a GPU" lines
         if (gpus) print "to run them: a machine with a GPU, and scripts/gpu_check.sh"
-        if (sum > gpus) print "to run the others: scripts/setup.sh --tests, which says what it cannot install"
+        if (cpus) print "to run " cpus " of them: another CPU"
+        if (sum > gpus + cpus) print "to run the others: scripts/setup.sh --tests, which says what it cannot install"
     }'

@@ -2,6 +2,7 @@
 // The searched values of one trial.
 #pragma once
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -168,7 +168,7 @@ TrainConfig read_train(ObjectReader reader) {
     constexpr std::array<Name<Engine>, 2> engines{{{"auto", Engine::automatic}, {"torch", Engine::torch}}};
     read_name(reader,
               {"engine",
-               "auto: logistic and mlp of moderate size take Hopscotch's own step on CPUs; torch: all take LibTorch's."},
+               "auto: logistic and mlp take Hopscotch's own step on CPUs with AVX2; torch: all models take LibTorch's."},
               engines, out.arithmetic.engine);
     reader.read({"channels_last", "Convolutional networks compute on NHWC images; false: NCHW, PyTorch's default."},
                 out.arithmetic.channels_last);

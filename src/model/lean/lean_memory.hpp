@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <new>
 #include <vector>
 
-#include "core/error.hpp"
 #include "model/state/layout.hpp"
 
 namespace hopscotch {
@@ -21,7 +21,7 @@ public:
         auto const bytes = (floats * sizeof(float) + k_state_alignment - 1) / k_state_alignment * k_state_alignment;
         values_.reset(static_cast<float*>(std::aligned_alloc(k_state_alignment, bytes)));
         size_ = values_ ? floats : 0;
-        if (!values_) throw Error("no memory for a batch (" + std::to_string(bytes) + " bytes)");
+        if (!values_) throw std::bad_alloc();
         return values_.get();
     }
 

@@ -77,6 +77,12 @@ double scheduled_lr(TrainConfig const& train, std::int64_t train_rows, std::int6
     return seen < warmup_rows ? lr * (seen / warmup_rows) : lr;
 }
 
+double scheduled_lr(TrainConfig const& train, std::int64_t train_rows, Counters const& counters, std::int64_t batch,
+                    std::int64_t ahead) {
+    auto const reductions = counters.reductions == nullptr ? 0 : *counters.reductions;
+    return scheduled_lr(train, train_rows, *counters.samples + ahead, batch, reductions);
+}
+
 void Plateau::observe(double loss, ScheduleConfig const& schedule) {
     if (std::isfinite(loss) && loss < best * (1 - schedule.threshold)) {
         best = loss;

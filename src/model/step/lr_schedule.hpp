@@ -18,6 +18,10 @@ struct Counters;
 double scheduled_lr(TrainConfig const& train, std::int64_t train_rows, std::int64_t samples, std::int64_t batch,
                     std::int64_t reductions = 0);
 
+// The same, of a state with these counters. ahead: rows of updates before this one that are not counted yet.
+double scheduled_lr(TrainConfig const& train, std::int64_t train_rows, Counters const& counters, std::int64_t batch,
+                    std::int64_t ahead = 0);
+
 // When to reduce: torch's ReduceLROnPlateau (mode min, threshold_mode rel, cooldown 0). The state keeps the three numbers.
 struct Plateau {
     double best = std::numeric_limits<double>::infinity();

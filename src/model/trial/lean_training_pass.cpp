@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/rng.hpp"
 #include "data/batches/batches.hpp"
 #include "data/batches/shard_source.hpp"
 #include "model/lean/elements.hpp"
@@ -36,9 +35,7 @@ LeanTrainingPass::LeanTrainingPass(std::shared_ptr<LeanTrialState> state)
 }
 
 double LeanTrainingPass::lr(std::int64_t batch) const {
-    auto const& counters = state_->counters();
-    auto const reductions = counters.reductions == nullptr ? 0 : *counters.reductions;
-    return scheduled_lr(train(), state_->data().train_rows, *counters.samples, batch, reductions);
+    return scheduled_lr(train(), state_->data().train_rows, state_->counters(), batch);
 }
 
 double LeanTrainingPass::learning_rate() const {
@@ -56,8 +53,8 @@ void LeanTrainingPass::begin_pass(ShardSource& shard, UnitAddress const& address
              batches(shard.rows(), batch_size, data.last_batch),
              0,
              {}};
-    for (auto* const each : {&state_->memory().gradient, &state_->memory().accumulated})
-        std::fill_n(each->at_least(state_->parameter_floats()), state_->parameter_floats(), 0.0F);
+    std::fill_n(state_->memory().gradient.at_least(state_->parameter_floats()), state_->parameter_floats(), 0.0F);
+    if (train().accumulate > 1) state_->memory().accumulated.at_least(state_->parameter_floats());
     shard.begin(pass_.order, pass_.cut);
 }
 
@@ -66,7 +63,7 @@ void LeanTrainingPass::skip_to(PassCursor const& cursor) {
             "a cursor behind the end of its pass");
     pass_.next = static_cast<std::size_t>(cursor.batches);
     pass_.sums = cursor.sums;
-    pass_.shard->begin(pass_.order, std::span(pass_.cut).subspan(pass_.next));
+    if (pass_.next < pass_.cut.size()) pass_.shard->begin(pass_.order, std::span(pass_.cut).subspan(pass_.next));
 }
 
 double LeanTrainingPass::loss(float const* outputs, std::int64_t rows, float* gradient) const {
@@ -86,11 +83,8 @@ void LeanTrainingPass::train_batch(GradientReady const& ready) {
     auto const picked = pass_.shard->next();
     auto const rows = static_cast<std::int64_t>(picked.rows.size());
     auto const* const x = state_->gather(picked, pass_.address);
-    auto const& a = pass_.address;
-    auto const key =
-        stream_key(a.seed, Purpose::dropout, {a.trial.value, a.epoch, a.shard.value, static_cast<std::int64_t>(pass_.next)});
     auto& network = state_->network(rows);
-    auto const* const outputs = network.train(x, rows, {key, sum_ ? &sum_ : nullptr});
+    auto const* const outputs = network.train(x, rows, {noise_key(pass_.address, pass_.next), sum_ ? &sum_ : nullptr});
     auto* const output_gradient = memory.output_gradient.at_least(static_cast<std::size_t>(rows * state_->data().outputs));
     pass_.sums.loss += loss(outputs, rows, output_gradient) * static_cast<double>(rows);
     pass_.sums.rows += rows;

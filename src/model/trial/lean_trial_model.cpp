@@ -11,7 +11,7 @@
 
 namespace hopscotch {
 
-std::string why_not_lean(TrialConfig const& config, DenseSpec const&) {
+std::string why_not_lean(TrialConfig const& config) {
     if (config.train.arithmetic.engine == Engine::torch) return "train.engine is torch";
     if (config.train.arithmetic.precision == Precision::bf16) return "train.precision is bf16";
     if (!config.model.init_from.empty()) return "model.init_from is set";

@@ -13,9 +13,9 @@ class Workspace;
 struct Manifest;
 struct TrialConfig;
 
-// Why this trial takes LibTorch's step, for people; empty: it takes the lean step. The network's shape, the configuration
-// and the CPU decide, never a measurement.
-std::string why_not_lean(TrialConfig const& config, DenseSpec const& spec);
+// Why this trial takes LibTorch's step, for people; empty: it takes the lean step, if it is a dense network and
+// its workspace can. The configuration and the CPU decide, never a measurement.
+std::string why_not_lean(TrialConfig const& config);
 
 bool can_train_lean(Workspace& workspace);  // its models train in the host's memory
 TrialModel make_lean_model(TrialConfig const& config, Manifest const& manifest, DenseModel model, Workspace& workspace);

@@ -38,6 +38,7 @@ void LeanTrialState::initialise(MutableBytes state, std::uint64_t seed, TrialId 
 }
 
 void LeanTrialState::bind(MutableBytes state) {
+    PartTimer const timing(UnitPart::bind);
     check_block(state, layout_);
     state_ = state;
     counters_ = counters_of(state, layout_);
@@ -75,6 +76,11 @@ bool LeanTrialState::end_epoch(double loss) {
     bound("end_epoch");
     observe_plateau(counters_, loss, config_.train.schedule);
     return true;
+}
+
+bool LeanTrialState::finite() {
+    PartTimer const timing(UnitPart::finite);
+    return all_finite(state_, layout_);
 }
 
 void LeanTrialState::save(std::string const& path, Json const& metadata) {

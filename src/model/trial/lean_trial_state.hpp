@@ -32,7 +32,7 @@ public:
     void bind(MutableBytes state) override;
     bool end_epoch(double loss) override;
     void save(std::string const& path, Json const& metadata) override;
-    bool finite() override { return all_finite(state_, layout_); }
+    bool finite() override;
 
     // For the training pass and the evaluator.
     TrialConfig const& config() const { return config_; }

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/rng.hpp"
 #include "data/batches/batches.hpp"
 #include "data/batches/shard_source.hpp"
 #include "model/feed/workspace_impl.hpp"
@@ -15,22 +14,11 @@
 #include "model/step/lr_schedule.hpp"
 
 namespace hopscotch {
-namespace {
-
-std::uint64_t noise_key(UnitAddress const& unit, std::size_t step) {
-    return stream_key(unit.seed, Purpose::dropout,
-                      {unit.trial.value, unit.epoch, unit.shard.value, static_cast<std::int64_t>(step)});
-}
-
-}  // namespace
-
 TorchTrainingPass::TorchTrainingPass(std::shared_ptr<TorchTrialState> state)
     : state_(std::move(state)), workspace_(state_->workspace()), feed_(state_->feed()), step_(state_->step()) {}
 
 double TorchTrainingPass::lr(std::int64_t batch, std::int64_t ahead) const {
-    auto const& counters = state_->counters();
-    auto const reductions = counters.reductions == nullptr ? 0 : *counters.reductions;
-    return scheduled_lr(state_->config().train, state_->data().train_rows, *counters.samples + ahead, batch, reductions);
+    return scheduled_lr(state_->config().train, state_->data().train_rows, state_->counters(), batch, ahead);
 }
 
 void TorchTrainingPass::begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) {

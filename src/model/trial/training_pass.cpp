@@ -3,7 +3,14 @@
 
 #include <algorithm>
 
+#include "core/rng.hpp"
+
 namespace hopscotch {
+
+std::uint64_t noise_key(UnitAddress const& unit, std::size_t batch) {
+    return stream_key(unit.seed, Purpose::dropout,
+                      {unit.trial.value, unit.epoch, unit.shard.value, static_cast<std::int64_t>(batch)});
+}
 
 UnitSums TrainingPass::train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch) {
     begin_pass(shard, address, batch_size());

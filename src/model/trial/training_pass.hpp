@@ -32,6 +32,9 @@ struct PassCursor {
 // before anything else is bound.
 enum class StateBack { now, later };
 
+// Of the dropout masks of a batch: its number in the pass.
+std::uint64_t noise_key(UnitAddress const& unit, std::size_t batch);
+
 class TrainingPass {
 public:
     virtual ~TrainingPass() = default;

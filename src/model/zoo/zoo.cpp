@@ -157,10 +157,9 @@ std::unique_ptr<Network> accepted_network(ModelConfig const& model, DataSchema c
 // Of a trial that takes the lean step; none: it takes LibTorch's.
 std::optional<DenseSpec> lean_spec(TrialConfig const& config, DataSchema const& data) {
     auto const make = find_row(config.model.name)->make;
-    if (make != make_logistic && make != make_mlp) return std::nullopt;
+    if ((make != make_logistic && make != make_mlp) || !why_not_lean(config).empty()) return std::nullopt;
     Problems told("");  // by check_model
-    auto spec = (make == make_mlp ? mlp_spec : logistic_spec)(config.model, data, told);
-    return why_not_lean(config, spec).empty() ? std::optional(std::move(spec)) : std::nullopt;
+    return (make == make_mlp ? mlp_spec : logistic_spec)(config.model, data, told);
 }
 
 void check_cached(ModelConfig const& model, Network const& network, std::vector<std::string> const& from_file,
