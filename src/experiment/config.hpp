@@ -24,7 +24,7 @@ enum class OptimizerKind { sgd, adam, adamw, rmsprop, adagrad };
 enum class ScheduleKind { constant, step, multistep, exponential, cosine, one_cycle, polynomial, plateau };
 enum class LossKind { cross_entropy, bce_with_logits, mse, huber, mae, quantile };
 enum class Precision { fp32, bf16 };
-enum class Engine { automatic, torch };
+enum class Engine { automatic, lean, torch };
 enum class InitFrom { strict, head, partial };
 enum class SeedScope { trial, experiment };
 
@@ -105,7 +105,7 @@ struct TrainConfig {
     LossConfig of_loss;
     struct {
         Precision precision = Precision::fp32;  // bf16: forward and backward under autocast, weights stay fp32
-        Engine engine = Engine::torch;          // automatic: logistic and mlp take the lean step (model/lean) where they can
+        Engine engine = Engine::automatic;  // lean: logistic and mlp take the step of model/lean. A run never has automatic
         bool channels_last = true;  // cnn, resnet, vgg, mobilenet compute on NHWC images; false: NCHW, PyTorch's default
     } arithmetic;
     struct {

@@ -193,6 +193,7 @@ TrialConfig resolve(Experiment const& experiment, Assignment const& assignment, 
     }
     ObjectReader reader(document, "", problems);
     read_trial_sections(document, reader, problems, out);
+    if (out.train.arithmetic.engine == Engine::automatic) out.train.arithmetic.engine = experiment.train.arithmetic.engine;
     out.train.outer_momentum = experiment.strategy.averaging.outer && experiment.strategy.averaging.outer->momentum > 0;
     return out;
 }

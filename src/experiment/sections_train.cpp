@@ -165,11 +165,14 @@ TrainConfig read_train(ObjectReader reader) {
     read_choice(reader, {"precision", "bf16: forward and backward under autocast; weights stay fp32."}, precision,
                 {"fp32", "bf16"}, {"tf32", "fp16", "mixed", "fp64"});
     if (precision == "bf16") out.arithmetic.precision = Precision::bf16;
-    constexpr std::array<Name<Engine>, 2> engines{{{"auto", Engine::automatic}, {"torch", Engine::torch}}};
-    read_name(reader,
-              {"engine",
-               "auto: logistic and mlp take Hopscotch's own step on CPUs with AVX2; torch: all models take LibTorch's."},
-              engines, out.arithmetic.engine);
+    constexpr std::array<Name<Engine>, 3> engines{
+        {{"auto", Engine::automatic}, {"lean", Engine::lean}, {"torch", Engine::torch}}};
+    read_name(
+        reader,
+        {"engine",
+         "lean: logistic and mlp take Hopscotch's own step on CPUs; torch: all models take LibTorch's; auto: lean if the "
+         "CPU of rank 0 has AVX2, and a run goes on as it began."},
+        engines, out.arithmetic.engine);
     reader.read({"channels_last", "Convolutional networks compute on NHWC images; false: NCHW, PyTorch's default."},
                 out.arithmetic.channels_last);
     reader.read({"clip_norm", "The gradient is scaled down to this norm before the update."}, out.clip.norm, above(0));

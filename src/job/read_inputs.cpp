@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "core/cpu_features.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/json_reader.hpp"
@@ -80,16 +81,33 @@ std::vector<std::string> all_overrides(RunOptions const& options, std::string co
     return overrides;
 }
 
-// strategy.group_size "auto": a run goes on with the number that it began with.
-void keep_groups(Experiment& experiment) {
-    if (!experiment.strategy.auto_groups || !holds_run(experiment.run.dir)) return;
+// The experiment as the run began, which --resume continues; null: it has not begun, or read_earlier_jobs reports an error.
+Json began_with(Experiment const& experiment) {
+    if (!holds_run(experiment.run.dir)) return {};
     try {
-        auto const before = read_run_facts(experiment.run.dir).experiment;
-        auto const* section = before.find("strategy");
-        auto const* size = section != nullptr ? section->find("group_size") : nullptr;
-        if (size != nullptr && size->is_integer()) set_groups(experiment, static_cast<int>(size->integer()));
-    } catch (DataError const&) {  // read_earlier_jobs reports the error
+        return read_run_facts(experiment.run.dir).experiment;
+    } catch (DataError const&) {
+        return {};
     }
+}
+
+// strategy.group_size "auto": a run goes on with the number that it began with.
+void keep_groups(Experiment& experiment, Json const& before) {
+    if (!experiment.strategy.auto_groups) return;
+    auto const* section = before.find("strategy");
+    auto const* size = section != nullptr ? section->find("group_size") : nullptr;
+    if (size != nullptr && size->is_integer()) set_groups(experiment, static_cast<int>(size->integer()));
+}
+
+// train.engine "auto": a run goes on with the step that it began with, and a new one takes the lean step if this CPU can.
+void choose_engine(Experiment& experiment, Json const& before) {
+    auto& engine = experiment.train.arithmetic.engine;
+    if (engine != Engine::automatic) return;
+    auto const* section = before.find("train");
+    auto const* known = section != nullptr ? section->find("engine") : nullptr;
+    bool const lean = known != nullptr ? *known == Json("lean") : cpu_features().avx2;
+    engine = lean ? Engine::lean : Engine::torch;
+    experiment.document.set("train.engine", lean ? "lean" : "torch");
 }
 
 }  // namespace
@@ -109,7 +127,9 @@ Experiment experiment_of(RunOptions const& options, Problems& problems) {
     if (options.strategy && experiment.document.is_object() && name && name != options.strategy)
         throw ConfigError(fmt::format("--strategy says \"{}\" and --set says \"{}\" (strategy.name); leave one of them out",
                                       *options.strategy, *name));
-    if (options.resume) keep_groups(experiment);
+    auto const before = options.resume ? began_with(experiment) : Json();
+    keep_groups(experiment, before);
+    if (problems.empty()) choose_engine(experiment, before);
     auto files = model_files(experiment);
     if (!from_run) {
         trust_code(files);

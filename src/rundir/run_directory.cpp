@@ -287,6 +287,17 @@ Json to_json(RunFacts const& facts) {
     return out;
 }
 
+namespace {
+
+// Runs of versions that had LibTorch's step alone do not name it. Throws if the experiment is not an object.
+void add_engine(Json& experiment) {
+    experiment.object();
+    auto const* train = experiment.find("train");
+    if (train == nullptr || train->find("engine") == nullptr) experiment.set("train.engine", "torch");
+}
+
+}  // namespace
+
 RunFacts read_run_facts(fs::path const& directory) {
     auto const file = directory / "experiment.json";
     auto const json = parse_json_or_throw(read_whole(file), file.string());
@@ -304,7 +315,7 @@ RunFacts read_run_facts(fs::path const& directory) {
         facts.fleet.owners = owners_from_json(json);
         facts.start_unix_s = json.at("start_unix_s").number();
         facts.experiment = json.at("experiment");
-        facts.experiment.object();                   // throws if it is not an object
+        add_engine(facts.experiment);
         if (auto const* files = json.find("files"))  // runs of older versions do not name any
             for (auto const& [path, hash, position] : files->object()) facts.files[path] = from_hex(hash.string());
         if (auto const* in_flight = json.find("in_flight")) facts.plan.in_flight = in_flight->integer();

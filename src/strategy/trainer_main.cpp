@@ -22,6 +22,7 @@
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "model/own/trusted_code.hpp"
+#include "model/zoo/zoo.hpp"
 #include "strategy/build_info.hpp"
 #include "strategy/common/devices.hpp"
 #include "strategy/common/messages.hpp"
@@ -155,6 +156,7 @@ Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Expe
             trainer.courier.pool().reserve(welcome.state_bytes, ready_buffers(welcome.state_bytes));
         }
         hello.device = device_of(trainer, runner->device());
+        if (!hello.device.is_gpu()) require_engine({experiment.model, experiment.train, experiment.data});
         if (by_speed && !hello.device.is_gpu())
             hello.speed = std::max(speed_before, core_speed()) / experiment.run.inject.slowness_of(self.value + 1, 0);
         hello.dataset_hash = dataset_hash(runner->manifest());

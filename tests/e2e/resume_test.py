@@ -14,6 +14,7 @@ import unittest
 
 from harness import LONG, Case, and_long, every, experiment, owners, strict_json
 from limits import PATIENCE
+from stored import machine
 
 TRAIN = {"epochs": 6, "batch_size": 4, "optimizer": {"name": "adam", "lr": 0.01}}
 TOGETHER = {**TRAIN, "epochs": 4, "batch_size": 16}  # where trainers wait for each other in every step, which takes longer
@@ -716,6 +717,58 @@ class Steps(Disturbed):
         self.succeed("--quiet", "--trainers", "2", "--set", 'run.dir="new"', "--set", "train.epochs=1")
         tenths = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
         self.assertEqual([trial["config"][key] for trial in self.summary("new")["trials"]], tenths)
+
+
+class Engines(Disturbed):
+    """train.engine: a run goes on with the step that it began with."""
+
+    def with_engine(self, engine=None):
+        return disturbed(train=TRAIN if engine is None else {**TRAIN, "engine": engine})
+
+    def recorded(self, change=lambda train: None):
+        stored = self.cwd / "out/experiment.json"
+        document = json.loads(stored.read_text())
+        change(document["experiment"]["train"])
+        stored.write_text(json.dumps(document))
+        return document["experiment"]["train"]
+
+    def whole_run(self, engine):
+        self.write(self.with_engine(engine))
+        self.succeed("--quiet", "--overwrite", "--trainers", "3")
+        return self.outcome("out")
+
+    @unittest.skipUnless("avx2" in machine(), "a CPU with AVX2")
+    def test_auto_is_written_down(self):
+        lean, torch = self.whole_run("lean"), self.whole_run("torch")
+        self.assertNotEqual(lean, torch)
+        shutil.rmtree(self.cwd / "out")
+        self.write(self.with_engine())
+        self.killed_at_lap(4)
+        self.assertEqual(self.recorded()["engine"], "lean")
+        self.write(self.with_engine("torch"))
+        code, out, err = self.run_hopscotch("run", "e.json", "--resume", "--trainers", "3")
+        self.assertEqual((code, out), (2, ""), err)
+        self.assertIn('train.engine: was "lean", is "torch"', err)
+        self.write(self.with_engine())
+        self.succeed("--quiet", "--resume", "--trainers", "2")
+        self.assertEqual(self.outcome("out"), lean)
+
+    def test_a_run_of_a_version_without_the_key(self):
+        """They had LibTorch's step alone."""
+        torch = self.whole_run("torch")
+        shutil.rmtree(self.cwd / "out")
+        self.write(self.with_engine("torch"))
+        self.killed_at_lap(4)
+        self.recorded(lambda train: train.pop("engine"))
+        for document in (self.with_engine("auto"), self.with_engine()):
+            self.write(document)
+            self.killed_at_lap(1, "3", "--resume")
+            self.recorded(lambda train: train.pop("engine"))
+        self.succeed("--quiet", "--resume", "--trainers", "2")
+        self.assertEqual(self.outcome("out"), torch)
+        self.recorded(lambda train: train.pop("engine"))
+        code, out, err = self.run_hopscotch("replay", "out")
+        self.assertEqual(code, 0, err + out)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ using namespace testing;
 
 RunFacts some_facts() {
     RunFacts facts;
-    facts.experiment = Json::object({{"name", "hand-made"}});
+    facts.experiment = Json::object({{"name", "hand-made"}, {"train", Json::object({{"engine", "lean"}})}});
     facts.name = "hand-made";
     facts.seed = 42;
     facts.build.version = "0.1.0";
@@ -639,6 +639,10 @@ TEST_F(RecorderTest, FactsComeBack) {
     run();
     auto const facts = read_run_facts(directory_);
     EXPECT_EQ(to_json(facts), to_json(some_facts()));
+    auto of_earlier_version = to_json(facts);
+    of_earlier_version["experiment"]["train"] = Json::object({{"epochs", 3}});
+    write(directory_ / "experiment.json", of_earlier_version.dump());
+    EXPECT_EQ(read_run_facts(directory_).experiment.at("train"), Json::object({{"epochs", 3}, {"engine", "torch"}}));
     write(directory_ / "experiment.json", "{\"hopscotch\": {}}");
     EXPECT_THROW(read_run_facts(directory_), DataError);
 }

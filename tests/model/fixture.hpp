@@ -80,11 +80,13 @@ inline Shard random_shard(Manifest const& manifest, std::int64_t rows, std::uint
 // A copy of the shard as a trainer holds it.
 inline std::unique_ptr<ShardSource> source(Shard const& shard) { return shard_in_memory(shard); }
 
+// Trained by LibTorch, as on GPUs; the lean step has tests of its own.
 inline TrialConfig trial_config(std::string const& model, Json arguments = Json(Json::Object{})) {
     TrialConfig config;
     config.model.name = model;
     config.model.arguments = std::move(arguments);
     config.train.batch_size = 7;
+    config.train.arithmetic.engine = Engine::torch;
     return config;
 }
 

@@ -9,9 +9,11 @@
 #include <fstream>
 
 #include "core/cpu_features.hpp"
+#include "core/error.hpp"
 #include "core/scratch_directory.hpp"
 #include "fixture.hpp"
 #include "model/step/part_update.hpp"
+#include "model/trial/lean_trial_model.hpp"
 
 namespace hopscotch::testing {
 namespace lean_trial_test {
@@ -70,6 +72,15 @@ TEST_F(LeanTrial, IsChosenByTheConfiguration) {
     EXPECT_FALSE(Bound(from_file).is_lean());
     auto lenet = config_with(R"({"name": "lenet"})");
     EXPECT_EQ(Trial(lenet, digits(8))->state->layout().update_by, UpdateBy::torch);
+}
+
+TEST(LeanStep, NeedsAvx2) {
+    auto const mlp = R"({"name": "mlp", "hidden": [5]})";
+    EXPECT_EQ(why_not_lean(config_with(mlp), CpuFeatures{}), "the CPU has no AVX2");
+    EXPECT_EQ(why_not_lean(config_with(mlp, Engine::lean), CpuFeatures{}), "");
+    EXPECT_THROW(require_lean(CpuFeatures{}), ConfigError);
+    EXPECT_EQ(why_not_lean(config_with(mlp), CpuFeatures{.avx2 = true}), "");
+    EXPECT_NO_THROW(require_lean(CpuFeatures{.avx2 = true}));
 }
 
 // A lean trial after some steps, whose running statistics and averaged weights differ from the first ones, and the same

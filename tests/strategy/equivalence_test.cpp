@@ -8,7 +8,7 @@ namespace equivalence_test {
 
 using namespace testing;
 
-// {sgd, momentum, nesterov, adam, adamw} x {mlp, lenet with dropout}
+// {sgd, momentum, nesterov, adam, adamw} x {mlp, mlp by the lean step, lenet with dropout}
 std::vector<Assignment> all_trials() {
     std::vector<Json> const optimizers = {
         Json::object({{"name", "sgd"}, {"lr", 0.05}, {"weight_decay", 0.01}}),
@@ -24,6 +24,8 @@ std::vector<Assignment> all_trials() {
     std::vector<Assignment> trials;
     for (auto const& model : models)
         for (auto const& optimizer : optimizers) trials.push_back({{"model", model}, {"train.optimizer", optimizer}});
+    for (auto const& optimizer : optimizers)
+        trials.push_back({{"model", models[0]}, {"train.optimizer", optimizer}, {"train.engine", "lean"}});
     return trials;
 }
 

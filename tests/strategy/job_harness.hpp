@@ -33,13 +33,15 @@ inline BuildInfo const k_test_build{"test", "test", "test"};
 
 inline constexpr int k_epochs = 2;
 
+// Trained by LibTorch, as on GPUs.
 inline Json document(std::string const& data, int batch_size, std::string const& strategy) {
     return Json::object({
         {"name", "equivalence"},
         {"seed", 7},
         {"data", Json::object({{"path", data}})},
         {"model", Json::object({{"name", "mlp"}, {"hidden", std::vector<int>{9}}})},
-        {"train", Json::object({{"epochs", k_epochs},
+        {"train", Json::object({{"engine", "torch"},
+                                {"epochs", k_epochs},
                                 {"batch_size", batch_size},
                                 {"optimizer", Json::object({{"name", "sgd"}, {"lr", 0.05}})},
                                 {"schedule", Json::object({{"name", "cosine"}, {"warmup_epochs", 0.5}})}})},

@@ -144,9 +144,11 @@ TEST(ParameterServer, TheLogReplaysTheRun) {
         {{"strategy.mode", "async"},
          {"model", object(R"({"name": "mlp", "hidden": [9], "batch_norm": true})")},
          {"train.accumulate", 2}},
+        {{"strategy.mode", "async"}, {"train.engine", "lean"}, {"strategy.part_mb", 1e-3}, {"train.accumulate", 2}},
     };
     for (auto const& settings : few_on_ranks(cases, 2))
         run_group("parameter_server", settings, [](JobResult const& job, Experiment const& experiment) {
+            bool const lean = experiment.train.arithmetic.engine == Engine::lean;
             for (std::size_t t = 0; t < two_trials().size(); ++t) {
                 ServerReplay replay(experiment, job.owners), apart(experiment, job.owners, make_apart);
                 for (int epoch = 0; epoch < k_epochs; ++epoch) {
@@ -156,7 +158,10 @@ TEST(ParameterServer, TheLogReplaysTheRun) {
                     again.trial = TrialId(t);
                     again.epoch = epoch;
                     again.assignment = two_trials()[t];
-                    EXPECT_EQ(to_hex(apart.train(again, lap.sync.server_log, lap)), to_hex(lap.state.hash)) << "on a GPU";
+                    if (!lean) {
+                        EXPECT_EQ(to_hex(apart.train(again, lap.sync.server_log, lap)), to_hex(lap.state.hash))
+                            << "on a GPU";
+                    }
                     EXPECT_EQ(to_hex(replay.train(again, lap.sync.server_log, lap)), to_hex(lap.state.hash))
                         << experiment.document.at("strategy").dump() << " trial " << t << " epoch " << epoch << " of "
                         << trainers_of(job) << " trainers";

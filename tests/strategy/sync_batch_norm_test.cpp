@@ -90,14 +90,18 @@ Difference to_whole_batches(Trained const& trained, Experiment const& experiment
     return {difference(Block::parameter), difference(Block::buffer)};
 }
 
-Settings mlp(char const* statistics) {
-    return {{"model", parse_json_or_throw(R"({"name": "mlp", "hidden": [9, 7], "batch_norm": true})", "test")},
+Settings mlp(char const* statistics, char const* engine = "torch") {
+    return {{"train.engine", engine},
+            {"model", parse_json_or_throw(R"({"name": "mlp", "hidden": [9, 7], "batch_norm": true})", "test")},
             {"train.optimizer.momentum", 0.5},
             {"strategy.batch_norm", statistics}};
 }
 
-TEST(SyncBatchNorm, PartsOfABatchAreTheBatch) {
-    run_one(mlp("sync"), [](Trained const& trained, Experiment const& experiment) {
+class ByEngine : public ::testing::TestWithParam<char const*> {};
+INSTANTIATE_TEST_SUITE_P(SyncBatchNorm, ByEngine, ::testing::Values("torch", "lean"));
+
+TEST_P(ByEngine, PartsOfABatchAreTheBatch) {
+    run_one(mlp("sync", GetParam()), [](Trained const& trained, Experiment const& experiment) {
         ASSERT_EQ(trained.job.laps.at({TrialId(0), 0}).outcome, Outcome::finished)
             << trained.job.laps.at({TrialId(0), 0}).reason;
         auto const difference = to_whole_batches(trained, experiment);
@@ -111,7 +115,7 @@ TEST(SyncBatchNorm, PartsOfABatchAreTheBatch) {
 
 TEST(SyncBatchNorm, ImagesToo) {
     auto settings = mlp("sync");
-    settings[0].second = parse_json_or_throw(R"({"name": "cnn", "channels": [6, 6]})", "test");
+    settings[1].second = parse_json_or_throw(R"({"name": "cnn", "channels": [6, 6]})", "test");
     run_one(settings, [](Trained const& trained, Experiment const& experiment) {
         ASSERT_EQ(trained.job.laps.at({TrialId(0), 0}).outcome, Outcome::finished)
             << trained.job.laps.at({TrialId(0), 0}).reason;
@@ -172,10 +176,10 @@ private:
 
 // In the first forward pass, in the first backward pass, in the second step: the last trainer's trouble ends the trial, and
 // the others neither wait for it nor take their sums for its.
-TEST(SyncBatchNorm, WhoFailsInTheMiddleOfAPassHoldsNobodyUp) {
+TEST_P(ByEngine, WhoFailsInTheMiddleOfAPassHoldsNobodyUp) {
     for (int const at : few_on_ranks<int>({5, 13, 1, 8}, 1))
         run_one(
-            mlp("sync"),
+            mlp("sync", GetParam()),
             [](Trained const& trained, Experiment const&) {
                 auto const& lap = trained.job.laps.at({TrialId(0), 0});
                 if (trained.job.owners.trainers == 1) return;  // sums nothing

@@ -84,7 +84,7 @@ TEST(Training, TheLeanStepEqualsOneProcessAlone) {
     on_every_rank(3, [&](World& world) {
         auto const prepare = [&](Json& described, std::filesystem::path const& data) {
             make_tiny_dataset(data, 4, 30);
-            described["train"]["engine"] = "auto";
+            described["train"]["engine"] = "lean";
         };
         std::vector<Assignment> trials;
         for (auto const* model : {R"({"name": "logistic"})", R"({"name": "mlp", "hidden": [9, 5], "dropout": 0.2})",

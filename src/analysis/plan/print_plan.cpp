@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "analysis/plan/group_choice.hpp"
 #include "analysis/plan/known_speed.hpp"
 #include "analysis/plan/simulated_search.hpp"
+#include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
 #include "data/dataset/shard.hpp"
@@ -141,6 +143,25 @@ void print_frozen_layers(PreparedRun const& prepared, TrialConfig const& config)
             percent, bytes_text(outputs));
 }
 
+// "Hopscotch's own on CPUs for 4 trials, LibTorch's for 8 trials (train.precision is bf16)"
+void print_step(PreparedRun const& prepared, std::vector<TrialView> const& trials) {
+    if (prepared.inputs.synthetic || trials.empty()) return;
+    std::map<std::string, std::ptrdiff_t> counts;  // by the reason for LibTorch's step; empty: the lean step
+    for (auto const& trial : trials) {
+        auto why = why_torch_step(*trial.config);
+        if (why.empty() && prepared.inputs.experiment.run.device == "cuda") why = "run.device is cuda";
+        ++counts[why];
+    }
+    std::string out;
+    for (auto const& [why, trials_of] : counts) {
+        if (!out.empty()) out += ", ";
+        out += why.empty() ? "Hopscotch's own on CPUs" : "LibTorch's";
+        if (counts.size() > 1) out += " for " + counted(trials_of, "trial");
+        if (!why.empty()) out += " (" + why + ")";
+    }
+    fmt::print("step         {}\n", out);
+}
+
 std::string in_flight_text(PreparedRun const& prepared) {
     auto const out = fmt::format("{} trials in flight", prepared.plan.in_flight);
     auto const at_once = trials_at_once(prepared);
@@ -171,6 +192,7 @@ void print_plan(PreparedRun const& prepared) {
     fmt::print("search       {}\n", indented(text_of(prepared.plan.search)));
     fmt::print("strategy     {} on {} trainers{}, {}\n", prepared.inputs.experiment.strategy.name, prepared.fleet.trainers,
                groups_text(prepared), in_flight_text(prepared));
+    print_step(prepared, trials);
     fmt::print("run dir      {}\n", prepared.inputs.experiment.run.dir);
     if (!prepared.plan.decides)
         fmt::print("work         {}{} units{}; the longest trial costs {:.2f} times the shortest\n",

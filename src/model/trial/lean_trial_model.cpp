@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/cpu_features.hpp"
+#include "core/error.hpp"
 #include "experiment/config.hpp"
 #include "model/feed/workspace_impl.hpp"
 #include "model/trial/lean_evaluator.hpp"
@@ -11,12 +12,20 @@
 
 namespace hopscotch {
 
-std::string why_not_lean(TrialConfig const& config) {
-    if (config.train.arithmetic.engine == Engine::torch) return "train.engine is torch";
+std::string why_not_lean(TrialConfig const& config, CpuFeatures const& cpu) {
+    auto const engine = config.train.arithmetic.engine;
+    if (engine == Engine::torch) return "train.engine is torch";
     if (config.train.arithmetic.precision == Precision::bf16) return "train.precision is bf16";
     if (!config.model.init_from.empty()) return "model.init_from is set";
-    if (!cpu_features().avx2) return "the CPU has no AVX2";
+    if (engine == Engine::automatic && !cpu.avx2) return "the CPU has no AVX2";
     return "";
+}
+
+void require_lean(CpuFeatures const& cpu) {
+    if (!cpu.avx2)
+        throw ConfigError(
+            "train.engine is lean, and this CPU has no AVX2 (LibTorch's step would give other bits); use CPUs with AVX2, or "
+            "start a new run with train.engine torch");
 }
 
 bool can_train_lean(Workspace& workspace) { return workspace.impl().in_place(); }

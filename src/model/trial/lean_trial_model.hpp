@@ -10,12 +10,16 @@
 namespace hopscotch {
 
 class Workspace;
+struct CpuFeatures;
 struct Manifest;
 struct TrialConfig;
 
-// Why this trial takes LibTorch's step, for people; empty: it takes the lean step, if it is a dense network and
-// its workspace can. The configuration and the CPU decide, never a measurement.
-std::string why_not_lean(TrialConfig const& config);
+// Why a dense network with this configuration takes LibTorch's step, for people; empty: it takes the lean step where its
+// workspace can. The configuration and the CPU decide, never a measurement.
+std::string why_not_lean(TrialConfig const& config, CpuFeatures const& cpu);
+
+// Throws ConfigError if the CPU lacks what the lean step needs.
+void require_lean(CpuFeatures const& cpu);
 
 bool can_train_lean(Workspace& workspace);  // its models train in the host's memory
 TrialModel make_lean_model(TrialConfig const& config, Manifest const& manifest, DenseModel model, Workspace& workspace);

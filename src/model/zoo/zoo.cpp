@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "core/cpu_features.hpp"
 #include "core/error.hpp"
 #include "core/key_watcher.hpp"
 #include "data/batches/augment.hpp"
@@ -154,12 +155,17 @@ std::unique_ptr<Network> accepted_network(ModelConfig const& model, DataSchema c
     return stages == 0 ? std::move(network) : tail_of(std::move(network), stages);
 }
 
+bool is_dense(ModelConfig const& model) {
+    auto const* row = find_row(model.name);
+    return row != nullptr && (row->make == make_logistic || row->make == make_mlp);
+}
+
 // Of a trial that takes the lean step; none: it takes LibTorch's.
 std::optional<DenseSpec> lean_spec(TrialConfig const& config, DataSchema const& data) {
-    auto const make = find_row(config.model.name)->make;
-    if ((make != make_logistic && make != make_mlp) || !why_not_lean(config).empty()) return std::nullopt;
+    if (!why_torch_step(config).empty()) return std::nullopt;
+    require_engine(config);
     Problems told("");  // by check_model
-    return (make == make_mlp ? mlp_spec : logistic_spec)(config.model, data, told);
+    return (find_row(config.model.name)->make == make_mlp ? mlp_spec : logistic_spec)(config.model, data, told);
 }
 
 void check_cached(ModelConfig const& model, Network const& network, std::vector<std::string> const& from_file,
@@ -270,6 +276,15 @@ std::optional<FrozenPart> frozen_part(TrialConfig const& config, DataSchema cons
 
 bool draws_from_torch(ModelConfig const& model, DataSchema const& data) {
     return model.name != "synthetic" && accepted_network(model, data)->draws_from_torch();
+}
+
+std::string why_torch_step(TrialConfig const& config) {
+    if (!is_dense(config.model)) return "model " + config.model.name;
+    return why_not_lean(config, cpu_features());
+}
+
+void require_engine(TrialConfig const& config) {
+    if (is_dense(config.model) && why_not_lean(config, cpu_features()).empty()) require_lean(cpu_features());
 }
 
 std::vector<OwnMetricName> own_metrics(ModelConfig const& model, DataSchema const& data) {

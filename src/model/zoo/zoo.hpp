@@ -41,6 +41,13 @@ std::optional<FrozenPart> frozen_part(TrialConfig const& config, DataSchema cons
 // Whether this model, which check_model accepts, draws from torch's own generator: then trainers must not share a process.
 bool draws_from_torch(ModelConfig const& model, DataSchema const& data);
 
+// Why LibTorch's step trains a trial whose model check_model accepts, for people ("train.precision is bf16"); empty: on a
+// CPU, the lean step does (docs/decisions/0073).
+std::string why_torch_step(TrialConfig const& config);
+
+// Throws ConfigError if that is the lean step, and this host's CPU cannot compute it.
+void require_engine(TrialConfig const& config);
+
 // The metrics that a network of the user's own brings with it; none of a model that check_model refuses.
 struct OwnMetricName {
     std::string name;
