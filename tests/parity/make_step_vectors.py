@@ -96,7 +96,27 @@ SECTIONS = [  # the rest of our train section
     {"ema": 0.9},
     {"ema": 0.9, "accumulate": 2, "batch_size": 7},
 ]
-TASKS = {"cross_entropy": "classification", "bce_with_logits": "multilabel", "mse": "regression", "huber": "regression"}
+# Every loss with every kind of optimizer, for the networks that the lean step trains.
+LOSSES = [
+    {"loss": "cross_entropy", "class_weights": [0.5, 1, 3], "label_smoothing": 0.2},
+    {"loss": "bce_with_logits", "class_weights": [0.5, 1, 3]},
+    {"loss": "mse"},
+    {"loss": "huber", "huber_delta": 0.3},
+    {"loss": "mae"},
+    {"loss": "quantile", "quantile": 0.8},
+]
+KINDS = [  # gradients of mae may cancel to rounding, which adamw with a smaller epsilon would make a full step
+    {"name": "sgd", "lr": 0.05, "momentum": 0.9, "weight_decay": 0.02, "nesterov": True},
+    {"name": "adam", "lr": 0.01, "weight_decay": 0.02},
+    {"name": "adamw", "lr": 0.01, "weight_decay": 0.1, "epsilon": 1e-4},
+    {"name": "rmsprop", "lr": 0.01, "centered": True, "momentum": 0.8, "weight_decay": 0.1, "epsilon": 1e-3},
+    {"name": "adagrad", "lr": 0.05, "lr_decay": 0.3, "weight_decay": 0.1},
+]
+MORE_STEPS = 20
+TASKS = {
+    **{"cross_entropy": "classification", "bce_with_logits": "multilabel"},
+    **dict.fromkeys(("mse", "huber", "mae", "quantile"), "regression"),
+}
 
 
 def loss_of(train, outputs, answers):
@@ -107,6 +127,11 @@ def loss_of(train, outputs, answers):
         return functional.mse_loss(outputs, answers)
     if loss == "huber":
         return functional.huber_loss(outputs, answers, delta=train["huber_delta"])
+    if loss == "mae":
+        return functional.l1_loss(outputs, answers)
+    if loss == "quantile":
+        over = answers - outputs
+        return torch.maximum(train["quantile"] * over, (train["quantile"] - 1) * over).mean()
     if loss == "bce_with_logits":
         return functional.binary_cross_entropy_with_logits(outputs, answers, pos_weight=weights)
     return functional.cross_entropy(outputs, answers, weight=weights, label_smoothing=train.get("label_smoothing", 0.0))
@@ -150,7 +175,7 @@ def step(train, network, optimizer, data):
     return total
 
 
-def run(model_name, optimizer, section):
+def run(model_name, optimizer, section, steps=STEPS):
     model, shape, outputs, make = MODELS[model_name]
     train = {"batch_size": ROWS, "loss": "cross_entropy", **section, "optimizer": optimizer}
     network = make()
@@ -168,7 +193,7 @@ def run(model_name, optimizer, section):
     averaged = swa_utils.AveragedModel(network, multi_avg_fn=swa_utils.get_ema_multi_avg_fn(train.get("ema", 0)))
     averaged.update_parameters(network)  # the first call copies: the average starts at the initial weights
     losses = []
-    for _ in range(STEPS):
+    for _ in range(steps):
         losses.append(step(train, network, used, (x, answers)))
         averaged.update_parameters(network)
     case = {
@@ -189,6 +214,12 @@ def main():
     cases += [run("relu", COMMON[2], {"loss": "mse"}), run("tanh", COMMON[4], {"loss": "mse"})]
     cases += [run(model, optimizer, {}) for model in ("tanh", "relu") for optimizer in RARER]
     cases += [run("tanh", PLAIN, section) for section in SECTIONS]
+    cases += [
+        run(model, optimizer, loss, MORE_STEPS)
+        for model in ("relu", "tanh", "logistic")
+        for loss in LOSSES
+        for optimizer in KINDS
+    ]
     out = pathlib.Path(__file__).with_name("step_vectors.json")
     lines = ",\n".join(json.dumps(case) for case in cases)
     out.write_text('{"made_by": "torch %s", "rows": %d, "cases": [\n%s\n]}\n' % (torch.__version__, ROWS, lines))
