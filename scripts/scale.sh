@@ -2,7 +2,8 @@
 # Measures rank 0 with played trainers: its real courier, director, recorder and run directory, and trainers that answer at
 # once and train nothing (tests/scale). Prints one table:
 #   scripts/scale.sh [TRAINERS [TRIALS]]        1000 trainers and 4000 trials x 10 epochs take some minutes and 4 GB of disk
-#   run      laps that rank 0 took a second, CPU of its thread a lap in the first and in the last tenth, memory
+#   run      laps that rank 0 took a second, CPU of its thread a lap in the first and in the last tenth; memory of the program
+#            (LibTorch for the most part), with the prepared run, at the last lap, and at the peak, which is the report
 #   resume   of the directory that `run` left, cut off after half of its journal: seconds until the first lap
 #   loss     of one trainer in the middle: seconds until a lap goes out again
 #   search   asha, which decides during the run
@@ -31,8 +32,8 @@ row() {  # name, arguments of the bench
     tail -1 "$folder/$name.txt" | "$python" scripts/scale_row.py "$name"
 }
 
-printf '%-8s %8s %10s %14s %14s %10s %12s %12s\n' \
-    row laps laps/s 'ms a lap' 'last tenth' 'peak MB' 'first lap s' 'after loss s'
+printf '%-8s %8s %10s %14s %14s %24s %12s %12s\n' \
+    row laps laps/s 'ms a lap' 'last tenth' 'MB: start plan laps peak' 'first lap s' 'after loss s'
 row run --trials "$trials" --epochs 10 --laps-per-s 1000 --checkpoints-per-s 67 --dir "$folder/run"
 "$python" scripts/scale_row.py --cut "$folder/run/run"
 row resume --trials "$trials" --epochs 10 --laps-per-s 1000 --dir "$folder/run" --resume

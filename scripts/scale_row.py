@@ -25,8 +25,11 @@ def row(name, bench):
     first, last = (
         f"{tenth['rank0_ms_per_lap']:.2f}" if tenths else "" for tenth in (tenths[:1] + tenths[-1:] or [None, None])
     )
+    at_last_lap = tenths[-1]["memory_mb"] if tenths else bench["prepared_mb"]
+    stages = (bench["program_mb"], bench["prepared_mb"], at_last_lap, bench["peak_mb"])
+    memory = " ".join(f"{megabytes:>5.0f}" for megabytes in stages)
     print(
-        f"{name:<8} {laps:>8} {laps / seconds:>10.0f} {first:>14} {last:>14} {bench['peak_mb']:>10.0f} "
+        f"{name:<8} {laps:>8} {laps / seconds:>10.0f} {first:>14} {last:>14} {memory:>24} "
         f"{bench['to_first_lap_s']:>12.2f} {lost:>12}"
     )
 

@@ -46,7 +46,7 @@ std::vector<ComparedColumn> columns_of() {
 
 }  // namespace
 
-std::string comparison_section(std::vector<RunResults> const& runs) {
+std::string comparison_section(std::span<RunResults const> runs) {
     using enum HtmlTable::Kind;
     auto const columns = columns_of();
     std::vector<HtmlTable::Column> heads{{"run"}, {"strategy"}, {"status"}, {"metric"}, {"best", numbers}};

@@ -34,7 +34,8 @@ void write_view_in(std::filesystem::path const& run_dir, RunView const& view) {
 
 bool write_last_page(std::filesystem::path const& run_dir) {
     try {
-        write_atomically(run_dir / "report.html", report_page({read_results(run_dir.string())}));
+        auto const data = read_results(run_dir.string());
+        write_atomically(run_dir / "report.html", report_page(std::span(&data, 1)));
         return true;
     } catch (std::exception const& error) {
         log_warning(
@@ -110,7 +111,7 @@ double LiveReport::write_page(double renewed_every_s) {
     try {
         auto data = read_results(run_dir_.string());
         if (data.run.status() == "running") data.now.renewed_every_s = renewed_every_s;
-        write_atomically(run_dir_ / "report.html", report_page({std::move(data)}));
+        write_atomically(run_dir_ / "report.html", report_page(std::span(&data, 1)));
     } catch (std::exception const& error) {
         warn(fmt::format("the report is not renewed: {}", error.what()));
     }

@@ -131,7 +131,7 @@ std::string footer_of(RunResults const& data) {
 
 }  // namespace
 
-std::string report_page(std::vector<RunResults> const& runs) {
+std::string report_page(std::span<RunResults const> runs) {
     Json::Array of_runs;
     auto const prefix = [&](std::size_t r) { return runs.size() == 1 ? std::string() : fmt::format("run{}-", r); };
     for (std::size_t r = 0; r < runs.size(); ++r) of_runs.push_back(report_data(runs[r], prefix(r)));

@@ -210,6 +210,7 @@ void TraceWriter::add(TraceMark const& mark) {
 void TraceWriter::close() {
     if (!std::exchange(closed_, true)) pending_ += "\n]\n";
     flush();
+    for (auto& [place, row] : rows_) row = {};  // the report that follows needs the memory
 }
 
 void TraceWriter::add_event(std::string_view event) {

@@ -144,6 +144,7 @@ double peak_mb() {
 
 int run(Options options) {
     auto const started_s = monotonic_s();
+    auto const program_mb = resident_mb();
     write_dataset(options);
     RunOptions run_options;
     run_options.experiment = write_experiment(options);
@@ -152,6 +153,7 @@ int run(Options options) {
     run_options.quiet = true;
     auto prepared = prepare_run(run_options, [&](RunConfig const&) { return options.cast.trainers; });
     auto const prepared_s = monotonic_s();
+    auto const prepared_mb = resident_mb();
     auto const laps = static_cast<std::int64_t>(options.trials) * options.epochs;
     options.cast.lose_after = static_cast<std::int64_t>(options.lose_at * static_cast<double>(laps));
     Watch watch(laps);
@@ -166,6 +168,8 @@ int run(Options options) {
                              {"seconds", ended_s - started_s},
                              {"rank0_s", rank0_s},
                              {"end_s", watch.looks().empty() ? 0 : ended_s - watch.looks().back().wall_s},
+                             {"program_mb", program_mb},
+                             {"prepared_mb", prepared_mb},
                              {"peak_mb", peak_mb()},
                              {"tenths", text_of(watch.looks())}});
     if (world.lost_s()) out["after_loss_s"] = world.back_s().value_or(ended_s) - *world.lost_s();

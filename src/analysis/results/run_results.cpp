@@ -174,6 +174,8 @@ RunResults read_results(std::string const& dir, ComparedMetric const& metric) {
     data.now.read_unix_s = unix_s();
     data.run = read_run(dir);
     data.summary = read_summary(dir);
+    if (data.summary.is_object())  // those of the journal are read; of thousands they would take as much memory once more
+        std::erase_if(data.summary.object(), [](auto const& member) { return member.key == "trials"; });
     data.label = strategy_label(data.run.facts.experiment, data.run.facts.strategy);
     choose_metric(data, metric);
     RunClock const clock(data.run.facts.start_unix_s, data.run.journal.jobs.pauses);

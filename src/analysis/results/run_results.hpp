@@ -88,7 +88,7 @@ struct RunNow {
 
 struct RunResults {
     RecordedRun run;
-    Json summary;       // null: no job has ended the run
+    Json summary;       // without its trials; null: no job has ended the run
     std::string label;  // the strategy and its settings
     std::optional<FoundErrors> errors;
     std::string metric;
