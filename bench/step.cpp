@@ -181,7 +181,7 @@ void add_case_options(CLI::App& command, StepCase& step) {
     command.add_option("--precision", step.precision, "Precision of the step")
         ->capture_default_str()
         ->type_name("fp32|bf16");
-    command.add_option("--engine", step.engine, "As train.engine")->capture_default_str()->type_name("auto|torch");
+    command.add_option("--engine", step.engine, "As train.engine")->capture_default_str()->type_name("lean|torch");
     command.add_flag("--fast", step.fast, "On a GPU: with run.deterministic false");
     command.add_flag("--nchw", step.nchw, "With train.channels_last false");
 }

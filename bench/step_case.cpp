@@ -105,9 +105,9 @@ TrialConfig config_of(StepCase const& step) {
     if (step.precision != "fp32" && step.precision != "bf16")
         throw ConfigError(fmt::format("--precision {}: unknown (known: fp32, bf16)", step.precision));
     config.train.arithmetic.precision = step.precision == "bf16" ? Precision::bf16 : Precision::fp32;
-    if (step.engine != "auto" && step.engine != "torch")
-        throw ConfigError(fmt::format("--engine {}: unknown (known: torch, auto)", step.engine));
-    config.train.arithmetic.engine = step.engine == "auto" ? Engine::automatic : Engine::torch;
+    if (step.engine != "lean" && step.engine != "torch")
+        throw ConfigError(fmt::format("--engine {}: unknown (known: lean, torch)", step.engine));
+    config.train.arithmetic.engine = step.engine == "lean" ? Engine::lean : Engine::torch;
     config.train.arithmetic.channels_last = !step.nchw;
     return config;
 }

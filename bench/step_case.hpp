@@ -23,7 +23,7 @@ struct StepCase {
     std::vector<std::string> augment;  // flip, crop, cutout
     std::string optimizer = "sgd";     // with momentum; or adam
     std::string precision = "fp32";    // or bf16
-    std::string engine = "torch";      // or auto: train.engine
+    std::string engine = "torch";      // or lean: train.engine
     bool fast = false;                 // of a GPU: run.deterministic false
     bool nchw = false;                 // train.channels_last false
     bool graphs = true;                // of a GPU: run.cuda_graphs

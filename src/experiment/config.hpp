@@ -27,6 +27,7 @@ enum class Precision { fp32, bf16 };
 enum class Engine { automatic, lean, torch };
 enum class InitFrom { strict, head, partial };
 enum class SeedScope { trial, experiment };
+enum class StepValues { decimal, binary };  // low + i * step, as people write it; of runs of earlier versions: the sum
 
 struct AugmentConfig {  // training rows only, one array entry each, applied in order
     AugmentKind kind = AugmentKind::flip;
@@ -122,7 +123,6 @@ struct TrainConfig {
     ScheduleConfig schedule;
 };
 
-enum class StepValues { decimal, binary };  // low + i * step, as people write it; of runs of earlier versions: the sum
 struct Experiment {
     std::string name = "experiment";
     std::int64_t seed = 0;

@@ -8,6 +8,7 @@ import subprocess
 import unittest
 
 from harness import BINARY, LONG, SOURCE, Case, experiment, known, strict_json
+from stored import machine
 
 
 class CommandLine(Case):
@@ -50,6 +51,18 @@ class CommandLine(Case):
             self.assertIn("work         48 units, ", out)
             self.assertIn("dry run: nothing was written or trained\n", out)
             self.assertEqual(self.listing(), before)
+
+    @unittest.skipUnless("avx2" in machine(), "a CPU with AVX2")
+    def test_dry_run_says_the_step(self):
+        own, torch, bf16 = "Hopscotch's own on CPUs", "LibTorch's", "(train.precision is bf16)"
+        for space, setting, step in (
+            ({"train.batch_size": [16, 32]}, "train.engine=auto", own),
+            ({"train.batch_size": [16, 32]}, "train.engine=torch", f"{torch} (train.engine is torch)"),
+            ({"train.precision": ["fp32", "bf16"]}, "seed=1", f"{own} for 1 trial, {torch} for 1 trial {bf16}"),
+        ):
+            self.write(experiment(space=space))
+            out, _ = self.succeed("--dry-run", "--trainers", "2", "--set", setting)
+            self.assertIn(f"\nstep         {step}\n", out)
 
     def test_dry_run_predicts_the_storage(self):
         """Within a tenth of what the run then takes; a state of Adam is three times its weights, and counters."""

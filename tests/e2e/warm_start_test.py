@@ -4,9 +4,11 @@
 import json
 import re
 import shutil
+import unittest
 
 from harness import LONG, experiment
 from search_test import Case, searching
+from stored import machine
 
 SPACE = {
     "train.optimizer.lr": {"type": "float", "low": 0.0003, "high": 0.3, "log": True},
@@ -168,6 +170,19 @@ class WarmStart(Case):
             self.assertTrue(0.9 * epochs_s < work_s < 1.1 * epochs_s, (out, epochs_s))  # as the run itself measured
             self.assertGreaterEqual(work_s, 8 * 1000 * 0.24)
             self.assertTrue(work_s / 2 - 60 <= makespan_s < work_s, out)
+
+    @unittest.skipUnless("avx2" in machine(), "a CPU with AVX2")
+    def test_no_hours_from_a_run_by_another_step(self):
+        train = {"epochs": 1, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}}
+        random = {"procedure": "random", "trials": 2}
+        space = {"train.optimizer.lr": {"type": "float", "low": 0.1, "high": 1}}
+        self.write(experiment(train={**train, "engine": "torch"}, search=random, space=space))
+        self.succeed("--quiet", "--trainers", "2")
+        document = experiment(search={**random, "start_from": "out"}, space=space, run={"dir": "new", "device": "cpu"})
+        for engine, hours in (("torch", True), ("lean", False)):
+            self.write({**document, "train": {**train, "engine": engine}})
+            out, _ = self.succeed("--dry-run", "--trainers", "2")
+            self.assertEqual("at the speed of out" in out, hours, out)
 
     def test_an_interrupted_run_will_do(self):
         document = searching(RANDOM, "first")

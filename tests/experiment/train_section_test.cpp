@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The section `train`: losses, optimizers, schedules and the rest, and the exact messages.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "experiment/documents.hpp"
@@ -26,11 +27,13 @@ ScheduleConfig schedule(std::string const& section) { return read("{\"schedule\"
 
 TEST(Train, EveryKeyIsRead) {
     auto const train = read(R"({"loss": "cross_entropy", "label_smoothing": 0.1, "class_weights": [1, 0.5, 2.5],
-        "precision": "bf16", "channels_last": false, "clip_norm": 1.5, "clip_value": 0.25, "accumulate": 4, "ema": 0.999,
+        "precision": "bf16",
+        "engine": "lean", "channels_last": false, "clip_norm": 1.5, "clip_value": 0.25, "accumulate": 4, "ema": 0.999,
         "early_stopping": {"patience": 5, "min_delta": 0.01}})");
     EXPECT_EQ(train.of_loss.label_smoothing, 0.1);
     EXPECT_EQ(train.of_loss.class_weights, (std::vector{1.0, 0.5, 2.5}));
     EXPECT_EQ(train.arithmetic.precision, Precision::bf16);
+    EXPECT_EQ(train.arithmetic.engine, Engine::lean);
     EXPECT_FALSE(train.arithmetic.channels_last);
     EXPECT_EQ(train.clip.norm, 1.5);
     EXPECT_EQ(train.clip.value, 0.25);
@@ -43,6 +46,18 @@ TEST(Train, EveryKeyIsRead) {
     EXPECT_EQ(huber.of_loss.huber_delta, 0.5);
     EXPECT_FALSE(huber.clip.norm || huber.clip.value);
     EXPECT_EQ(read(R"({"loss": "bce_with_logits", "class_weights": [3]})").of_loss.class_weights, (std::vector{3.0}));
+}
+
+// auto is decided once for a run, in its experiment: a trial whose searched value is auto has no choice of its own.
+TEST(Train, ATrialHasTheEngineOfItsRun) {
+    Problems problems("e.json");
+    for (auto const* engine : {"torch", "lean"}) {
+        auto const experiment = read_experiment(document_with(fmt::format(R"({{"engine": "{}"}})", engine)), {}, problems);
+        EXPECT_EQ(resolve(experiment, {{"train.engine", "auto"}}, problems).train.arithmetic.engine,
+                  experiment.train.arithmetic.engine);
+        EXPECT_EQ(resolve(experiment, {{"train.engine", "torch"}}, problems).train.arithmetic.engine, Engine::torch);
+    }
+    EXPECT_EQ(problems.text(), "");
 }
 
 TEST(Train, RangesAreToldAllAtOnce) {

@@ -77,6 +77,8 @@ TEST_F(LeanTrial, IsChosenByTheConfiguration) {
 TEST(LeanStep, NeedsAvx2) {
     auto const mlp = R"({"name": "mlp", "hidden": [5]})";
     EXPECT_EQ(why_not_lean(config_with(mlp), CpuFeatures{}), "the CPU has no AVX2");
+    EXPECT_EQ(why_not_lean(config_with(mlp, Engine::torch), CpuFeatures{}), "the CPU has no AVX2");
+    EXPECT_EQ(why_not_lean(config_with(mlp, Engine::torch), CpuFeatures{.avx2 = true}), "train.engine is torch");
     EXPECT_EQ(why_not_lean(config_with(mlp, Engine::lean), CpuFeatures{}), "");
     EXPECT_THROW(require_lean(CpuFeatures{}), ConfigError);
     EXPECT_EQ(why_not_lean(config_with(mlp), CpuFeatures{.avx2 = true}), "");

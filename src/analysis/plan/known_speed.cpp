@@ -7,10 +7,18 @@
 #include "core/hash.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "job/prepare.hpp"
+#include "model/zoo/zoo.hpp"
 #include "rundir/recorded_run.hpp"
 
 namespace hopscotch {
 namespace {
+
+// Whether a run with this engine trains a trial like that one by the same step: another step has another speed.
+bool by_same_step(TrialConfig past, Engine engine) {
+    bool const torch = !why_torch_step(past).empty();
+    past.train.arithmetic.engine = engine;
+    return torch == !why_torch_step(past).empty();
+}
 
 std::optional<KnownSpeed> speed_of(std::string const& directory, PreparedRun const& prepared) {
     auto const past = read_run(directory);
@@ -23,8 +31,10 @@ std::optional<KnownSpeed> speed_of(std::string const& directory, PreparedRun con
         auto const [of_unit, is_new] = unit_flops.try_emplace(lap.trial);
         if (is_new) {
             auto const config = past.config_of(lap.trial);
-            of_unit->second = unit_cost_of(config, prepared.inputs.schema, past.facts.shards());
+            if (by_same_step(config, prepared.inputs.experiment.train.arithmetic.engine))
+                of_unit->second = unit_cost_of(config, prepared.inputs.schema, past.facts.shards());
         }
+        if (of_unit->second == 0) continue;
         auto const units = totals_of(lap);
         seconds += units.seconds + validation_s_of(lap);
         flops += static_cast<double>(units.count) * of_unit->second;

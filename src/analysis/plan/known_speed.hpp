@@ -14,7 +14,7 @@ struct KnownSpeed {
 };
 
 // From the run of search.start_from, or the one in run.dir, if it used the same dataset and a strategy that trains each unit
-// on one trainer. None if no such run can be read.
+// on one trainer; of that run the trials that this run would train by the same step. None if there are none.
 std::optional<KnownSpeed> known_speed(PreparedRun const& prepared);
 
 }  // namespace hopscotch

@@ -14,10 +14,10 @@ namespace hopscotch {
 
 std::string why_not_lean(TrialConfig const& config, CpuFeatures const& cpu) {
     auto const engine = config.train.arithmetic.engine;
+    if (engine != Engine::lean && !cpu.avx2) return "the CPU has no AVX2";
     if (engine == Engine::torch) return "train.engine is torch";
     if (config.train.arithmetic.precision == Precision::bf16) return "train.precision is bf16";
     if (!config.model.init_from.empty()) return "model.init_from is set";
-    if (engine == Engine::automatic && !cpu.avx2) return "the CPU has no AVX2";
     return "";
 }
 

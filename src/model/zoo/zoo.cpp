@@ -163,7 +163,7 @@ bool is_dense(ModelConfig const& model) {
 // Of a trial that takes the lean step; none: it takes LibTorch's.
 std::optional<DenseSpec> lean_spec(TrialConfig const& config, DataSchema const& data) {
     if (!why_torch_step(config).empty()) return std::nullopt;
-    require_engine(config);
+    require_lean(cpu_features());
     Problems told("");  // by check_model
     return (find_row(config.model.name)->make == make_mlp ? mlp_spec : logistic_spec)(config.model, data, told);
 }
