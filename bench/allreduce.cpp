@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Our all-reduces, through the courier and in buckets as the strategies use them, next to the MPI library's own. Phases of
 // the two alternate, so that a slow spell of the machine hits both.
-#include <CLI/CLI.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -123,14 +121,11 @@ int bench_allreduce_command(BenchAllreduceOptions const& options) {
 
 }  // namespace
 
-Work add_bench_allreduce(CLI::App& command) {
+Work add_bench_allreduce(Command command) {
     auto const sums = std::make_shared<BenchAllreduceOptions>();
-    command.add_option("--bytes", sums->bytes, "Size of the values in bytes (repeatable)")
-        ->type_name("N")
-        ->check(CLI::PositiveNumber);
-    command.add_option("--bucket-mb", sums->bucket_mb, "Size of a bucket, in units of 2^20 bytes")->capture_default_str();
-    command.add_option("--repeats", sums->repeats, "Number of interleaved repeats; medians are printed")
-        ->capture_default_str();
+    command.add_option("--bytes", sums->bytes, "Size of the values in bytes (repeatable)").type_name("N").positive();
+    command.add_option("--bucket-mb", sums->bucket_mb, "Size of a bucket, in units of 2^20 bytes").shows_default();
+    command.add_option("--repeats", sums->repeats, "Number of interleaved repeats; medians are printed").shows_default();
     command.footer("Four ranks:  mpirun --oversubscribe -np 4 hopscotch bench allreduce");
     return [sums] { return bench_allreduce_command(*sums); };
 }

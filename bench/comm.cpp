@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two trainers compute. In every second phase, each also sends a state to the other once per period. Measures the speed of
 // the hops, and their cost to the computation. Of three ranks, rank 0 only waits, as in a run: it looks for messages rarely.
-#include <CLI/CLI.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -201,16 +199,15 @@ int bench_comm_command(BenchCommOptions const& options) {
 
 }  // namespace
 
-Work add_bench_comm(CLI::App& command) {
+Work add_bench_comm(Command command) {
     auto const comm = std::make_shared<BenchCommOptions>();
-    command.add_option("--megabytes", comm->megabytes, "Size of a state")->capture_default_str();
-    command.add_option("--period", comm->period_s, "Seconds between hops")->capture_default_str();
-    command.add_option("--seconds", comm->seconds, "Length of each phase")->capture_default_str();
-    command.add_option("--repeats", comm->repeats, "Number of interleaved phases with and without hops")
-        ->capture_default_str();
+    command.add_option("--megabytes", comm->megabytes, "Size of a state").shows_default();
+    command.add_option("--period", comm->period_s, "Seconds between hops").shows_default();
+    command.add_option("--seconds", comm->seconds, "Length of each phase").shows_default();
+    command.add_option("--repeats", comm->repeats, "Number of interleaved phases with and without hops").shows_default();
     command.add_option("--device", comm->device, "Device where a state begins and ends its hop")
-        ->type_name("auto|cpu|cuda")
-        ->capture_default_str();
+        .type_name("auto|cpu|cuda")
+        .shows_default();
     command.add_flag("--copy", comm->copy, "Copy states, also between ranks of one host that could hand over memory");
     command.footer(
         "Two threads of one process:  hopscotch bench comm\n"

@@ -2,8 +2,6 @@
 // The speed at which each cache of data.cache delivers raw rows, beside the speed of the simplest code. In every pair, the
 // consumer copies each batch out once, into the same memory, so that only the way to the rows differs.
 #include <fcntl.h>
-#include <CLI/CLI.hpp>
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -240,14 +238,13 @@ int bench_read_command(BenchReadOptions const& options) {
 
 }  // namespace
 
-Work add_bench_read(CLI::App& command) {
+Work add_bench_read(Command command) {
     auto const read = std::make_shared<BenchReadOptions>();
     command.add_option("--dir", read->dir, "Read the first training shard of this dataset (default: make one)")
-        ->type_name("DATASET");
-    command.add_option("--megabytes", read->megabytes, "Size of the shard that is made")->capture_default_str();
-    command.add_option("--batch", read->batch_size, "Rows of a batch")->capture_default_str();
-    command.add_option("--repeats", read->repeats, "Number of interleaved repeats; medians are printed")
-        ->capture_default_str();
+        .type_name("DATASET");
+    command.add_option("--megabytes", read->megabytes, "Size of the shard that is made").shows_default();
+    command.add_option("--batch", read->batch_size, "Rows of a batch").shows_default();
+    command.add_option("--repeats", read->repeats, "Number of interleaved repeats; medians are printed").shows_default();
     return on_first_rank([read] { return bench_read_command(*read); });
 }
 

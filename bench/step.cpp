@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows/s of a training step: one case from the command line, or all cases of a file, one after another in one process.
 // Loading the libraries of a GPU takes longer than most cases.
-#include <CLI/CLI.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -166,40 +164,34 @@ int bench_step_command(BenchStepOptions const& options) {
     return failed == 0 ? 0 : 1;
 }
 
-void add_case_options(CLI::App& command, StepCase& step) {
-    command.add_option("--model", step.model, "A model of hopscotch models")->capture_default_str()->type_name("MODEL");
+void add_case_options(Command command, StepCase& step) {
+    command.add_option("--model", step.model, "A model of hopscotch models").shows_default().type_name("MODEL");
     command.add_option("--arguments", step.arguments, "Arguments of the model, as JSON: '{\"hidden\": [512, 256]}'")
-        ->type_name("JSON");
-    command.add_option("--shape", step.shape, "Shape of a row: 64, or 3x32x32")->capture_default_str();
-    command.add_option("--augment", step.augment, "Augmentation (repeatable)")->type_name("flip|crop|cutout");
-    command.add_option("--outputs", step.outputs, "Classes")->capture_default_str();
-    command.add_option("--batch", step.batch, "Rows of a step")->capture_default_str();
-    command.add_option("--rows", step.rows, "Rows of the shard")->capture_default_str();
-    command.add_option("--optimizer", step.optimizer, "Optimizer; sgd has a momentum")
-        ->capture_default_str()
-        ->type_name("sgd|adam");
-    command.add_option("--precision", step.precision, "Precision of the step")
-        ->capture_default_str()
-        ->type_name("fp32|bf16");
-    command.add_option("--engine", step.engine, "As train.engine")->capture_default_str()->type_name("lean|torch");
+        .type_name("JSON");
+    command.add_option("--shape", step.shape, "Shape of a row: 64, or 3x32x32").shows_default();
+    command.add_option("--augment", step.augment, "Augmentation (repeatable)").type_name("flip|crop|cutout");
+    command.add_option("--outputs", step.outputs, "Classes").shows_default();
+    command.add_option("--batch", step.batch, "Rows of a step").shows_default();
+    command.add_option("--rows", step.rows, "Rows of the shard").shows_default();
+    command.add_option("--optimizer", step.optimizer, "Optimizer; sgd has a momentum").shows_default().type_name("sgd|adam");
+    command.add_option("--precision", step.precision, "Precision of the step").shows_default().type_name("fp32|bf16");
+    command.add_option("--engine", step.engine, "As train.engine").shows_default().type_name("lean|torch");
     command.add_flag("--fast", step.fast, "On a GPU: with run.deterministic false");
     command.add_flag("--nchw", step.nchw, "With train.channels_last false");
 }
 
 }  // namespace
 
-Work add_bench_step(CLI::App& command) {
+Work add_bench_step(Command command) {
     auto const options = std::make_shared<BenchStepOptions>();
     add_case_options(command, options->step);
     command
         .add_option("--cases", options->cases,
                     "Measure all cases of a file: a JSON array of objects with the options above as keys, and a name")
-        ->type_name("FILE");
-    command.add_option("--device", options->device, "Device of the model")
-        ->capture_default_str()
-        ->type_name("auto|cpu|cuda");
-    command.add_option("--seconds", options->seconds, "Length of each repeat")->capture_default_str();
-    command.add_option("--repeats", options->repeats, "Number of repeats; their median is printed")->capture_default_str();
+        .type_name("FILE");
+    command.add_option("--device", options->device, "Device of the model").shows_default().type_name("auto|cpu|cuda");
+    command.add_option("--seconds", options->seconds, "Length of each repeat").shows_default();
+    command.add_option("--repeats", options->repeats, "Number of repeats; their median is printed").shows_default();
     return on_first_rank([options] { return bench_step_command(*options); });
 }
 

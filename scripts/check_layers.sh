@@ -59,7 +59,7 @@ declare -A rooms=(
     [cli/light]="common data"
     [cli/data]="common"
     [cli/doctor]="common"
-    [cli/completion]=""
+    [cli/completion]="common"
     [cli/train]="common data doctor completion"
 )
 
@@ -72,7 +72,7 @@ places='
 ^zlib\.h$                                 | ^data/import/[a-z0-9_/]+\.cpp$       | only importers decompress
 ^nlohmann/                                | ^core/json\.cpp$                     | only core/json.cpp parses JSON
 ^(model|strategy|job)/ | ^(model|strategy|job|analysis/plan|cli/(train|doctor|[a-z_]+\.cpp)) | hopscotch links no LibTorch
-^CLI/                                     | ^cli/([a-z]+/)?[a-z0-9_]+\.cpp$      | only cli reads the command line
+^CLI/ | ^cli/(cli|common/command|completion/command_tree)\.cpp$ | only these three files read the command line
 ^(torch|ATen|c10)/                        | ^model/                              | only model knows LibTorch
 ^dlfcn\.h$                                | ^(model/own/plugin|[a-z/]+_library)\.cpp$ | only these files open libraries
 ^nccl\.h$                                 | ^comm/nccl_library\.cpp$             | only comm/nccl_library.cpp speaks NCCL

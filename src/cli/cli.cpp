@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/common/command.hpp"
 #include "cli/common/wrapped_text.hpp"
 #include "core/error.hpp"
 #include "core/fault.hpp"
@@ -150,10 +151,10 @@ Work add_commands(CLI::App& app, Program const& program) {
     std::vector<SubCommand> rows;
     for (auto const& [name, text] : k_commands) {
         auto const own = program.commands.find(name);
-        auto const other = [&program](CLI::App&) { return program.other_program; };
+        auto const other = [&program](Command) { return program.other_program; };
         rows.push_back({name, text, own == program.commands.end() ? other : own->second});
     }
-    return add_sub_commands(app, rows);
+    return Command(app).add_sub_commands(rows);
 }
 
 // Arguments that name a file or a directory: "~" is the home directory, as in the experiment, even in --out=~/x, where no

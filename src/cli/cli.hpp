@@ -10,9 +10,11 @@
 
 namespace hopscotch {
 
+class Command;
+
 struct Program {
-    std::map<std::string, std::function<Work(CLI::App&)>> commands;  // by name: adds the options, as SubCommand::add
-    std::function<std::string()> version;                            // the text of --version; empty: the other program's
+    std::map<std::string, std::function<Work(Command)>> commands;  // by name: adds the options, as SubCommand::add
+    std::function<std::string()> version;                          // the text of --version; empty: the other program's
     Work other_program;  // for commands that this program does not have; may be empty
 };
 

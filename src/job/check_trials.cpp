@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/check_trials.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -9,6 +11,7 @@
 #include "data/batches/augment.hpp"
 #include "direct/trial_view.hpp"
 #include "experiment/reader.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "job/check_metrics.hpp"
 #include "job/prepared_run.hpp"
 #include "job/read_inputs.hpp"
@@ -81,6 +84,22 @@ void check_trials(PreparedRun const& prepared, Problems& problems) {
         if (!proposal) return;
         auto const config = resolve(experiment, proposal->assignment, problems);
         if (problems.empty()) check(config, proposal->assignment);
+    }
+}
+
+void check_threads(PreparedRun const& prepared) {
+    auto const loads = prepared.owners_of_files().loads();
+    auto const owning = std::ranges::count_if(loads, [](double load) { return load > 0; });
+    bool const rows_travel = strategy_traits(prepared.inputs.experiment.strategy.name).rows == Rows::travel;
+    auto const working = rows_travel ? prepared.fleet.trainers : owning;
+    if (working < 2) return;
+    for (auto const& trial : prepared.trials()) {
+        auto const& model = trial.config->model;
+        if (!draws_from_torch(model, prepared.inputs.schema)) continue;
+        throw ConfigError(fmt::format(
+            "{}: {} trainers cannot share one process (the {} model draws from torch's own random generator, which "
+            "the whole process shares); use --trainers 1, or one process per trainer: mpirun -np {}",
+            model.file, working, model.name, working + 1));
     }
 }
 

@@ -16,4 +16,8 @@ void check_trials(PreparedRun const& prepared, Problems& problems);
 // user sees all problems at once. Throws ConfigError.
 [[noreturn]] void refuse_with_all_problems(Experiment const& experiment, Problems& problems);
 
+// For trainers that are threads of one process: throws ConfigError if several of them would train a model that draws from
+// torch's own random generator.
+void check_threads(PreparedRun const& prepared);
+
 }  // namespace hopscotch

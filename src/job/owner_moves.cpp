@@ -10,7 +10,7 @@
 #include "direct/trial_view.hpp"
 #include "job/earlier_jobs.hpp"
 #include "job/plan_trials.hpp"
-#include "job/prepare.hpp"
+#include "job/prepared_run.hpp"
 #include "job/run_owners.hpp"
 #include "schedule/in_flight.hpp"
 #include "schedule/policy.hpp"

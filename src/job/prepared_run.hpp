@@ -86,4 +86,8 @@ struct PreparedRun {
     OwnerTable owners_of_files() const;  // the trainers that train on each of these
 };
 
+// Shards are dealt out equally where the strategy has no choice, to groups of trainers, and where rank 0 dispatches: its
+// matchmakers know one holder of a shard.
+OwnersBy owners_by(PreparedRun const& prepared);
+
 }  // namespace hopscotch

@@ -26,6 +26,7 @@
 #include "job/describe_run.hpp"
 #include "job/earlier_jobs.hpp"
 #include "job/largest_trial.hpp"
+#include "job/model_files_of_run.hpp"
 #include "job/on_end.hpp"
 #include "job/owner_moves.hpp"
 #include "job/prepare.hpp"

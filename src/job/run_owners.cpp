@@ -10,7 +10,7 @@
 #include "direct/trial_view.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "job/earlier_jobs.hpp"
-#include "job/prepare.hpp"
+#include "job/prepared_run.hpp"
 #include "schedule/in_flight.hpp"
 #include "schedule/policy.hpp"
 #include "strategy/strategy_table.hpp"

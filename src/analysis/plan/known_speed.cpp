@@ -6,7 +6,8 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "job/prepare.hpp"
+#include "job/prepare_director.hpp"
+#include "job/prepared_run.hpp"
 #include "model/zoo/zoo.hpp"
 #include "rundir/recorded_run.hpp"
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <map>
 
+#include "cli/common/command.hpp"
+
 namespace hopscotch {
 namespace {
 
@@ -66,6 +68,6 @@ CommandNode node_of(CLI::App const& app, std::string const& before, KnownWords c
 
 }  // namespace
 
-CommandNode command_tree(CLI::App const& app, KnownWords const& known) { return node_of(app, "", known); }
+CommandNode command_tree(Command const& command, KnownWords const& known) { return node_of(command.app(), "", known); }
 
 }  // namespace hopscotch

@@ -4,11 +4,9 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace hopscotch {
+
+class Command;
 
 enum class ValueKind { none, anything, file, directory, words, settings };
 
@@ -38,6 +36,6 @@ struct KnownWords {
 };
 
 // Local. Hidden commands and options are left out.
-CommandNode command_tree(CLI::App const& app, KnownWords const& known);
+CommandNode command_tree(Command const& command, KnownWords const& known);
 
 }  // namespace hopscotch

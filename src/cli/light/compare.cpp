@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares runs of one experiment. They must have done the same work, but perhaps in different ways.
-#include <CLI/CLI.hpp>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -91,15 +89,15 @@ int compare_command(CompareOptions const& options) {
 
 }  // namespace
 
-Work add_compare(CLI::App& command) {
+Work add_compare(Command command) {
     auto const options = std::make_shared<CompareOptions>();
-    command.add_option("run_dirs", options->run_dirs, "Run directories")->required()->type_name("RUN_DIR");
+    command.add_option("run_dirs", options->run_dirs, "Run directories").required().type_name("RUN_DIR");
     command.add_option("--target", options->target, "Time to this value of search.metric (default: the worst run's best)")
-        ->type_name("VALUE");
-    command.add_option_function<std::string>(
+        .type_name("VALUE");
+    command.add_value(
         "--bandwidth", [options](std::string const& text) { options->bandwidth = text; },
         "Add the prediction of the cost model for links of this bandwidth: 1gbit, 12.5GB/s");
-    command.add_option("--latency", options->latency, "With --bandwidth: latency of the links")->capture_default_str();
+    command.add_option("--latency", options->latency, "With --bandwidth: latency of the links").shows_default();
     command.add_flag("--json", options->json, "Print one JSON document instead of a table");
     command.add_flag("--anyway", options->anyway,
                      "Also compare unfinished runs, and runs with other data, model, space, search or epochs");

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // hopscotch ctl: prints the status of a run, or sends an order to the job that works on it.
-#include <CLI/CLI.hpp>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -121,18 +119,18 @@ int ctl_command(CtlOptions const& options) {
 
 }  // namespace
 
-Work add_ctl(CLI::App& command) {
+Work add_ctl(Command command) {
     auto const options = std::make_shared<CtlOptions>();
-    command.add_option("run_dir", options->run_dir, "A run directory")->required()->type_name("RUN_DIR");
+    command.add_option("run_dir", options->run_dir, "A run directory").required().type_name("RUN_DIR");
     command.add_option("action", options->action, "What the job shall do")
-        ->required()
-        ->type_name("status|stop|resume|clone|finish");
+        .required()
+        .type_name("status|stop|resume|clone|finish");
     command.add_option("arguments", options->arguments, "A trial; with clone also changes, as path=value")
-        ->type_name("TRIAL PATH=VALUE...");
+        .type_name("TRIAL PATH=VALUE...");
     command.add_flag("--follow", options->follow, "With status: the live view of the run, until the run ends");
     command.add_option("--timeout", options->timeout_s, "Seconds to wait for the answer of the job")
-        ->capture_default_str()
-        ->check(CLI::PositiveNumber);
+        .shows_default()
+        .positive();
     command.footer(
         "hopscotch ctl runs/digits status                            print the status; needs no job\n"
         "hopscotch ctl runs/digits status --follow                   show it live, as on the terminal of the run\n"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // hopscotch data: makes, inspects and verifies dataset directories.
-#include <CLI/CLI.hpp>
-
 #include <memory>
 
 #include "cli/common/commands.hpp"
@@ -12,21 +10,21 @@ namespace hopscotch {
 namespace {
 
 SubCommand on_directory(std::string const& name, std::string const& summary, int (*work)(std::filesystem::path const&)) {
-    return {name, summary, [work](CLI::App& command) {
+    return {name, summary, [work](Command command) {
                 auto const directory = std::make_shared<std::string>();
-                command.add_option("directory", *directory, "A dataset directory")->required()->type_name("DIR");
+                command.add_option("directory", *directory, "A dataset directory").required().type_name("DIR");
                 return on_first_rank([=] { return work(*directory); });
             }};
 }
 
 }  // namespace
 
-Work add_data(CLI::App& command) {
-    return add_sub_commands(
-        command, {{"import", "Turn source files into a dataset directory", add_import},
-                  on_directory("inspect", "Print the contents of a dataset directory", inspect_dataset),
-                  on_directory("verify", "Read every row; check hashes, counts, labels and NaN (exit code 1: damaged)",
-                               verify_dataset)});
+Work add_data(Command command) {
+    return command.add_sub_commands(
+        {{"import", "Turn source files into a dataset directory", add_import},
+         on_directory("inspect", "Print the contents of a dataset directory", inspect_dataset),
+         on_directory("verify", "Read every row; check hashes, counts, labels and NaN (exit code 1: damaged)",
+                      verify_dataset)});
 }
 
 }  // namespace hopscotch

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // hopscotch export: a run as a file of another tool.
-#include <CLI/CLI.hpp>
-
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -38,14 +36,14 @@ int export_command(Format const& format, ExportOptions const& options) {
     return 0;
 }
 
-std::function<Work(CLI::App&)> exporter(Format format, std::string footer) {
-    return [format = std::move(format), footer = std::move(footer)](CLI::App& command) {
+std::function<Work(Command)> exporter(Format format, std::string footer) {
+    return [format = std::move(format), footer = std::move(footer)](Command command) {
         auto const options = std::make_shared<ExportOptions>();
-        command.add_option("run_dir", options->run_dir, "The run, which may still train")->required()->type_name("RUN_DIR");
+        command.add_option("run_dir", options->run_dir, "The run, which may still train").required().type_name("RUN_DIR");
         command
             .add_option("--out", options->out,
                         fmt::format("The file to write (default: {} in the run directory)", format.file))
-            ->type_name("FILE");
+            .type_name("FILE");
         command.footer(footer);
         return on_first_rank([format, options] { return export_command(format, *options); });
     };
@@ -53,9 +51,8 @@ std::function<Work(CLI::App&)> exporter(Format format, std::string footer) {
 
 }  // namespace
 
-Work add_export(CLI::App& command) {
-    return add_sub_commands(
-        command,
+Work add_export(Command command) {
+    return command.add_sub_commands(
         {{"optuna", "An Optuna study, for optuna-dashboard and optuna.load_study",
           exporter({"journal file", "study.log", optuna_journal},
                    "Example: hopscotch export optuna runs/digits && optuna-dashboard runs/digits/study.log")},

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // hopscotch init: a first experiment for a dataset, with the reason of each line.
-#include <CLI/CLI.hpp>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -202,13 +200,13 @@ int init_command(InitOptions const& options) {
 
 }  // namespace
 
-Work add_init(CLI::App& command) {
+Work add_init(Command command) {
     auto const options = std::make_shared<InitOptions>();
     command.add_option("dataset", options->dataset, "A dataset directory (hopscotch data import)")
-        ->required()
-        ->type_name("DATASET");
+        .required()
+        .type_name("DATASET");
     command.add_option("--out", options->out, "The experiment file to write (default: standard output)")
-        ->type_name("FILE.json");
+        .type_name("FILE.json");
     command.footer("Example: hopscotch init data/digits --out digits.json");
     return on_first_rank([options] { return init_command(*options); });
 }

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // hopscotch report: one HTML file about a run, or about several.
-#include <CLI/CLI.hpp>
-
 #include <fmt/format.h>
 
 #include <filesystem>
 #include <memory>
 
-#include "cli/common/choice.hpp"
 #include "cli/common/commands.hpp"
 #include "cli/common/out_file.hpp"
 #include "core/durable_file.hpp"
@@ -75,22 +72,24 @@ int report_command(ReportOptions const& options) {
 
 }  // namespace
 
-Work add_report(CLI::App& command) {
+Work add_report(Command command) {
     auto const options = std::make_shared<ReportOptions>();
     command.add_option("run_dirs", options->run_dirs, "Run directories, of runs that have ended or not")
-        ->required()
-        ->type_name("RUN_DIR");
-    command.add_option("--out", options->out, "The file to write (default: report.html in the first run directory)")
-        ->type_name("FILE");
-    auto* text =
+        .required()
+        .type_name("RUN_DIR");
+    auto out =
+        command.add_option("--out", options->out, "The file to write (default: report.html in the first run directory)")
+            .type_name("FILE");
+    auto const text =
         command.add_flag("--text", options->text, "Print the trials and the errors of the best model; write no page");
-    command.get_option("--out")->excludes(text);
-    auto* metric =
+    out.excludes(text);
+    auto const metric =
         command.add_option("--metric", options->metric.name, "Compare the trials by this metric, not by that of the search")
-            ->type_name("NAME");
-    add_choice<std::optional<Mode>>(command, "--mode", {{"max", Mode::max}, {"min", Mode::min}}, options->metric.mode,
-                                    "Which values of --metric are better (default: as the metric says)");
-    command.get_option("--mode")->needs(metric);
+            .type_name("NAME");
+    command
+        .add_choice<std::optional<Mode>>("--mode", {{"max", Mode::max}, {"min", Mode::min}}, options->metric.mode,
+                                         "Which values of --metric are better (default: as the metric says)")
+        .needs(metric);
     command.footer(
         "The page needs no network and no server. Several runs: the page compares them.\n"
         "Examples: hopscotch report runs/digits\n"

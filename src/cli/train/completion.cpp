@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // hopscotch completion, hopscotch man: texts about the command line, written from the command line.
-#include <CLI/CLI.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,10 +17,10 @@
 namespace hopscotch {
 namespace {
 
-CommandNode tree_of(CLI::App const& app) {
+CommandNode tree_of(Command const& hopscotch) {
     KnownWords known{{}, strategy_names()};
     for (auto const& model : zoo()) known.models.push_back(model.name);
-    return command_tree(app, known);
+    return command_tree(hopscotch, known);
 }
 
 // The schema calls a key by its path. "model.width.2" is the key of a second model; ".." stands for any key.
@@ -44,10 +42,10 @@ std::vector<std::string> settings() {
     return {out.begin(), out.end()};
 }
 
-SubCommand for_shell(CLI::App const& app, std::string const& shell, auto write) {
-    return {shell, fmt::format("Print the script for {}", shell), [&app, write](CLI::App&) {
-                return on_first_rank([&app, write] {
-                    fmt::print("{}", write(tree_of(app), settings()));
+SubCommand for_shell(Command const& hopscotch, std::string const& shell, auto write) {
+    return {shell, fmt::format("Print the script for {}", shell), [hopscotch, write](Command) {
+                return on_first_rank([hopscotch, write] {
+                    fmt::print("{}", write(tree_of(hopscotch), settings()));
                     return 0;
                 });
             }};
@@ -55,19 +53,20 @@ SubCommand for_shell(CLI::App const& app, std::string const& shell, auto write) 
 
 }  // namespace
 
-Work add_completion(CLI::App& command) {
+Work add_completion(Command command) {
     command.footer(
         "For this shell:            eval \"$(hopscotch completion bash)\"\n"
         "For all shells to come:    hopscotch completion bash > ~/.local/share/bash-completion/completions/hopscotch\n"
         "zsh, a folder of fpath:    hopscotch completion zsh > ~/.zfunc/_hopscotch");
-    auto const& app = *command.get_parent();
-    return add_sub_commands(command, {for_shell(app, "bash", bash_completion), for_shell(app, "zsh", zsh_completion)});
+    auto const hopscotch = command.parent();
+    return command.add_sub_commands(
+        {for_shell(hopscotch, "bash", bash_completion), for_shell(hopscotch, "zsh", zsh_completion)});
 }
 
-Work add_man(CLI::App& command) {
+Work add_man(Command command) {
     command.footer("Read it:    hopscotch man | man -l -");
-    return on_first_rank([&app = *command.get_parent()] {
-        fmt::print("{}", manual_page(tree_of(app), build_info().version));
+    return on_first_rank([hopscotch = command.parent()] {
+        fmt::print("{}", manual_page(tree_of(hopscotch), build_info().version));
         return 0;
     });
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // hopscotch doctor: looks at the hosts of a job before a run does.
-#include <CLI/CLI.hpp>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -142,10 +140,10 @@ int doctor_command(fs::path const& folder) {
 
 }  // namespace
 
-Work add_doctor(CLI::App& command) {
+Work add_doctor(Command command) {
     auto const folder = std::make_shared<std::string>(".");
     command.add_option("folder", *folder, "The folder that will hold your run directories (default: this one)")
-        ->type_name("FOLDER");
+        .type_name("FOLDER");
     command.footer(
         "Start it as you will start `hopscotch run`. It looks at processes, hosts, cores, GPUs, limits, clocks, links\n"
         "between hosts, and whether all ranks share the folder. Each problem and each warning says its cure.\n"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
-
 #include <fmt/format.h>
 
 #include <memory>
@@ -112,9 +110,9 @@ int models_command(std::string const& name) {
 
 }  // namespace
 
-Work add_models(CLI::App& command) {
+Work add_models(Command command) {
     auto const name = std::make_shared<std::string>();
-    command.add_option("name", *name, "Only this model, for example mlp")->type_name("MODEL");
+    command.add_option("name", *name, "Only this model, for example mlp").type_name("MODEL");
     return on_first_rank([name] { return models_command(*name); });
 }
 

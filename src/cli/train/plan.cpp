@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // hopscotch plan: the cost of an experiment under each strategy. Reads options, and prints the report.
-#include <CLI/CLI.hpp>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -123,18 +121,18 @@ int plan_command(PlanWords const& words, PlanOptions options) {
     return 0;
 }
 
-void add_text(CLI::App& command, std::string const& name, std::optional<std::string>& target, std::string const& help) {
-    command.add_option_function<std::string>(name, [&target](std::string const& text) { target = text; }, help);
+void add_text(Command command, std::string const& name, std::optional<std::string>& target, std::string const& help) {
+    command.add_value(name, [&target](std::string const& text) { target = text; }, help);
 }
 
-void add_costs(CLI::App& command, PlanWords& words, PlanOptions& options) {
+void add_costs(Command command, PlanWords& words, PlanOptions& options) {
     command
         .add_option(
             "--like", options.costs.like,
             "Take the seconds from this run on the same dataset (repeatable; runs with other batch sizes tell a step's "
             "own cost). Default: a run in search.start_from or run.dir")
-        ->allow_extra_args(false)
-        ->type_name("RUN_DIR");
+        .repeatable()
+        .type_name("RUN_DIR");
     command.add_flag("--allow-code", options.costs.allow_code,
                      "Execute the plug-in or TorchScript file that the run of --like names, to know its trials' FLOPs");
     add_text(command, "--seconds-per-row", words.row_s,
@@ -146,19 +144,19 @@ void add_costs(CLI::App& command, PlanWords& words, PlanOptions& options) {
 
 }  // namespace
 
-Work add_plan(CLI::App& command) {
+Work add_plan(Command command) {
     auto const words = std::make_shared<PlanWords>();
     auto const options = std::make_shared<PlanOptions>();
     command.add_option("experiment", options->run.experiment, "The experiment, for example configs/digits-grid.json")
-        ->required()
-        ->type_name("FILE");
+        .required()
+        .type_name("FILE");
     command.add_option("--set", options->run.overrides, "Change one setting, for example train.epochs=3 (repeatable)")
-        ->allow_extra_args(false)
-        ->type_name("PATH=VALUE");
+        .repeatable()
+        .type_name("PATH=VALUE");
     command.add_option("--trainers", words->trainers, "Numbers of trainers: 8, or 2,4,8 (default: one per core)")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->type_name("N");
+        .delimiter(',')
+        .repeatable()
+        .type_name("N");
     add_text(command, "--bandwidth", words->bandwidth, "Of each trainer's link: 10gbit, 12.5GB/s (default: 10gbit)");
     add_text(command, "--latency", words->latency, "Of a message: 0.05ms, 20us (default: 0.1ms)");
     add_text(command, "--price", words->price, "Of a trainer for an hour, in any currency: adds the price of each strategy");

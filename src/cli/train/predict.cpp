@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Predicts the rows of a dataset directory, or new rows of a CSV file or of images, with the best trial of a run or with
 // another trial, and with the normalisation of the training data.
-#include <CLI/CLI.hpp>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,7 +12,6 @@
 #include <memory>
 #include <optional>
 
-#include "cli/common/choice.hpp"
 #include "cli/common/commands.hpp"
 #include "cli/data/import_watch.hpp"
 #include "cli/train/ensemble.hpp"
@@ -286,54 +283,53 @@ int predict_command(PredictOptions const& options) {
     return predict_dataset(options, workspace);
 }
 
-void add_which_trials(CLI::App& command, PredictOptions& options) {
-    auto* const ensemble =
+void add_which_trials(Command command, PredictOptions& options) {
+    auto const ensemble =
         command
             .add_option("--ensemble", options.ensemble,
                         "The mean answer of the K best trials; with repeats or folds, those of the best configuration "
                         "first (run.keep_best \"trial\" stores their weights, else they are trained again)")
-            ->check(CLI::Range(1, 1000))
-            ->type_name("K");
+            .between(1, 1000)
+            .type_name("K");
     command
         .add_option("--trial", options.trial.trial,
                     "Another trial, at its best epoch (trained again, unless its weights are stored)")
-        ->type_name("ID")
-        ->excludes(ensemble);
+        .type_name("ID")
+        .excludes(ensemble);
 }
 
 }  // namespace
 
-Work add_predict(CLI::App& command) {
+Work add_predict(Command command) {
     auto const options = std::make_shared<PredictOptions>();
-    command.add_option("run_dir", options->trial.run_dir, "A run directory")->required()->type_name("RUN_DIR");
+    command.add_option("run_dir", options->trial.run_dir, "A run directory").required().type_name("RUN_DIR");
     command
         .add_option(
             "rows", options->rows,
             "New rows: a CSV or Parquet file with the columns of the training data, or a folder of images; or a dataset "
             "directory, whose predictions are scored, too")
-        ->required()
-        ->type_name("ROWS");
-    command.add_option("--out", options->out, "The CSV file to write")->required()->type_name("FILE.csv");
+        .required()
+        .type_name("ROWS");
+    command.add_option("--out", options->out, "The CSV file to write").required().type_name("FILE.csv");
     add_which_trials(command, *options);
     command.add_option("--id", options->id, "CSV file: a column to copy into the predictions (default: the row's number)")
-        ->type_name("COLUMN");
-    add_choice<std::optional<MissingValues>>(
-        command, "--missing", {{"error", MissingValues::error}, {"mean", MissingValues::mean}}, options->missing,
+        .type_name("COLUMN");
+    command.add_choice<std::optional<MissingValues>>(
+        "--missing", {{"error", MissingValues::error}, {"mean", MissingValues::mean}}, options->missing,
         "CSV file, cells without a value and columns that are not there: the mean of the "
         "training rows and no category, or an error (default: cells as at the import, columns error)");
-    add_choice<std::optional<bool>>(command, "--unseen", {{"error", false}, {"none", true}}, options->unseen_as_none,
-                                    "CSV file, a category that the training rows did not have: no category, or an error "
-                                    "(default)");
+    command.add_choice<std::optional<bool>>(
+        "--unseen", {{"error", false}, {"none", true}}, options->unseen_as_none,
+        "CSV file, a category that the training rows did not have: no category, or an error "
+        "(default)");
     command
-        .add_option_function<std::string>(
+        .add_value(
             "--delimiter", [options](std::string const& text) { options->delimiter = parse_delimiter(text); },
             "CSV file: the character between two cells, or the word tab (default: as at the import)")
-        ->type_name("CHARACTER");
-    add_choice<std::string>(command, "--split", {{"all", ""}, {"train", "train"}, {"valid", "valid"}, {"test", "test"}},
-                            options->split, "Dataset directory: only these rows (default: all)");
-    command.add_option("--device", options->device, "Device of the model")
-        ->capture_default_str()
-        ->type_name("auto|cpu|cuda");
+        .type_name("CHARACTER");
+    command.add_choice<std::string>("--split", {{"all", ""}, {"train", "train"}, {"valid", "valid"}, {"test", "test"}},
+                                    options->split, "Dataset directory: only these rows (default: all)");
+    command.add_option("--device", options->device, "Device of the model").shows_default().type_name("auto|cpu|cuda");
     command.add_flag("--allow-code", options->trial.allow_code,
                      "Execute the plug-in or TorchScript file that the run names");
     command.footer(

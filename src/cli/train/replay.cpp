@@ -2,8 +2,6 @@
 // Trains the trials of a run again and compares state hashes with the journal. Each trial is trained alone, with a
 // comparison after every unit. If the bits depend on the number of trainers, or on strategy.group_size, as many threads
 // train together, with a comparison after every lap. Of the run, only experiment.json and journal.jsonl are used.
-#include <CLI/CLI.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -152,10 +150,10 @@ int replay_command(ReplayOptions const& options) {
 
 }  // namespace
 
-Work add_replay(CLI::App& command) {
+Work add_replay(Command command) {
     auto const options = std::make_shared<ReplayOptions>();
-    command.add_option("run_dir", options->run_dir, "A run directory")->required()->type_name("RUN_DIR");
-    command.add_option("--trial", options->trials, "Only this trial (repeatable)")->allow_extra_args(false)->type_name("ID");
+    command.add_option("run_dir", options->run_dir, "A run directory").required().type_name("RUN_DIR");
+    command.add_option("--trial", options->trials, "Only this trial (repeatable)").repeatable().type_name("ID");
     command.add_flag("--allow-code", options->allow_code, "Execute the plug-in or TorchScript file that the run names");
     command.footer("Exit codes: 0 every hash is equal; 1 some hashes differ, and their trials and units are named.");
     return on_first_rank([options] { return replay_command(*options); });

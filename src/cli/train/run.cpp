@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // hopscotch run: starts the ranks, as MPI processes or as threads of this process. Rank 0 continues in job/rank0.hpp.
-#include <CLI/CLI.hpp>
-
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -25,6 +23,7 @@
 #include "core/log.hpp"
 #include "core/signals.hpp"
 #include "job/build_info.hpp"
+#include "job/check_trials.hpp"
 #include "job/earlier_jobs.hpp"
 #include "job/prepare.hpp"
 #include "job/rank0.hpp"
@@ -217,35 +216,35 @@ int run_command(RunOptions const& options) {
 }
 
 // The options that run and resume share.
-void add_common(CLI::App& command, RunOptions& options) {
+void add_common(Command command, RunOptions& options) {
     command.add_option("--set", options.overrides, "Change one setting, for example train.epochs=3 (repeatable)")
-        ->allow_extra_args(false)
-        ->type_name("PATH=VALUE");
+        .repeatable()
+        .type_name("PATH=VALUE");
     command.add_option("--inject", options.inject, "Inject a fault: slow:rank=3,factor=2 or delay:sync_s=20 (repeatable)")
-        ->allow_extra_args(false)
-        ->type_name("FAULT");
+        .repeatable()
+        .type_name("FAULT");
     command.add_option("--trainers", options.trainers, "Without mpirun: number of trainer threads (default: one per core)")
-        ->type_name("N");
-    auto* dry_run =
+        .type_name("N");
+    auto const dry_run =
         command.add_flag("--dry-run", options.dry_run, "Check everything and print the plan; write and train nothing");
     command.add_option("--processes", options.processes, "With --dry-run: as under a launcher with N processes")
-        ->needs(dry_run)
-        ->type_name("N");
+        .needs(dry_run)
+        .type_name("N");
     command.add_flag("--quiet", options.quiet, "Print only the result, no progress");
 }
 
 }  // namespace
 
-Work add_run(CLI::App& command) {
+Work add_run(Command command) {
     auto const options = std::make_shared<RunOptions>();
     command.add_option("experiment", options->experiment, "The experiment, for example configs/digits-grid.json")
-        ->required()
-        ->type_name("FILE");
+        .required()
+        .type_name("FILE");
     command
-        .add_option_function<std::string>(
+        .add_value(
             "--strategy", [options](std::string const& name) { options->strategy = name; },
             "Use this strategy, before --set. If the file names another one, its section strategy is replaced")
-        ->type_name("STRATEGY");
+        .type_name("STRATEGY");
     add_common(command, *options);
     command.add_flag("--resume", options->resume, "Continue the run in run.dir, or start it if there is none");
     command.add_flag("--overwrite", options->overwrite, "Replace an existing run directory");
@@ -258,10 +257,10 @@ Work add_run(CLI::App& command) {
     return [options] { return run_command(*options); };
 }
 
-Work add_resume(CLI::App& command) {
+Work add_resume(Command command) {
     auto const options = std::make_shared<RunOptions>();
     options->resume = true;
-    command.add_option("run", options->run_dir, "The run directory (run.dir)")->required()->type_name("DIR");
+    command.add_option("run", options->run_dir, "The run directory (run.dir)").required().type_name("DIR");
     add_common(command, *options);
     command.add_flag("--allow-code", options->allow_code, "Execute the plug-in or TorchScript file that the run names");
     command.footer(

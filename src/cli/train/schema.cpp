@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
-
 #include <fmt/format.h>
 
 #include <memory>
@@ -11,7 +9,7 @@
 
 namespace hopscotch {
 
-Work add_schema(CLI::App& command) {
+Work add_schema(Command command) {
     auto const markdown = std::make_shared<bool>(false);
     command.add_flag("--markdown", *markdown, "The reference of all keys as a page, in place of the schema");
     command.footer(
