@@ -245,6 +245,23 @@ class CommandLine(Case):
         for option in ("--set", "--trainers", "--dry-run", "--overwrite", "--quiet", "--resume"):
             self.assertIn(option, out)
 
+    def test_words_that_an_option_does_not_take(self):
+        for words, said in (
+            (["ctl", "run", "status", "--timeout", "-1"], "hopscotch ctl: --timeout: -1 is not a number above 0 (see:"),
+            (["ctl", "run", "status", "--timeout", "soon"], "hopscotch ctl: --timeout: soon is not a number above 0 (see:"),
+            (
+                ["predict", "run", "new.csv", "--out", "p.csv", "--ensemble", "0"],
+                "--ensemble: Value 0 not in range 1 to 1000",
+            ),
+            (["run", "e.json", "--trainers", "two"], "hopscotch run: Could not convert: --trainers = two"),
+            (["run", "e.json", "--processes", "3"], "hopscotch run: --processes requires --dry-run (see:"),
+            (["export"], "Usage: hopscotch export [OPTIONS] SUBCOMMAND"),
+            (["bench", "schedule"], "bench schedule is not available in this version"),
+        ):
+            code, _, err = self.run_hopscotch(*words)
+            self.assertEqual(code, 2, words)
+            self.assertIn(said, err)
+
     def test_light_commands_load_no_libtorch(self):
         def libraries(program):
             out = subprocess.run([program], env={"LD_TRACE_LOADED_OBJECTS": "1"}, capture_output=True, text=True).stdout
