@@ -57,17 +57,25 @@ void expect_plain_loop(Product const& p, Guarded const& out) {
         }
 }
 
-class LeanProducts : public ::testing::Test {
+struct Way {
+    char const* name;
+    void (*multiply)(Product const&);
+    bool CpuFeatures::*feature;
+};
+void PrintTo(Way const& way, std::ostream* out) { *out << way.name; }
+
+class LeanProducts : public ::testing::TestWithParam<Way> {
     void SetUp() override {
-        if (!cpu_features().avx2) GTEST_SKIP() << "needs a CPU with AVX2";
+        if (!(cpu_features().*GetParam().feature)) GTEST_SKIP() << "needs a CPU with " << GetParam().name;
     }
 };
 
-TEST_F(LeanProducts, HaveTheBitsOfAPlainLoop) {
+TEST_P(LeanProducts, HaveTheBitsOfAPlainLoop) {
     Rng rng(1);
     for (int round = 0; round < 300; ++round) {
         auto const most_k = round % 3 == 0 ? 700U : 20U;
-        std::int64_t const m = 1 + rng.below(30), n = 1 + rng.below(70), k = 1 + rng.below(most_k);
+        auto const most_n = round % 4 == 0 ? 5U : 70U;
+        std::int64_t const m = 1 + rng.below(30), n = 1 + rng.below(most_n), k = 1 + rng.below(most_k);
         auto const size = [](std::int64_t rows, std::int64_t columns) { return static_cast<std::size_t>(rows * columns); };
         Guarded const a(size(m, k), rng), b(size(k, n), rng), first(size(1, n), rng), out(size(m, n), rng);
         bool const turn_a = rng.below(2) == 1, turn_b = rng.below(2) == 1;
@@ -76,15 +84,15 @@ TEST_F(LeanProducts, HaveTheBitsOfAPlainLoop) {
         if (turn_b) product.b = transposed(by_rows(b.data(), k));
         if (rng.below(2) == 1) product.first = first.data();
         product.out = out.data();
-        multiply(product);
+        GetParam().multiply(product);
         ASSERT_NO_FATAL_FAILURE(expect_plain_loop(product, out));
     }
 }
 
-TEST_F(LeanProducts, AnEmptySumIsTheFirstValue) {
+TEST_P(LeanProducts, AnEmptySumIsTheFirstValue) {
     Rng rng(2);
     Guarded const nothing(0, rng), first(19, rng), out(3 * 19, rng);
-    multiply({.m = 3,
+    GetParam().multiply({.m = 3,
               .n = 19,
               .k = 0,
               .a = by_rows(nothing.data(), 0),
@@ -94,12 +102,17 @@ TEST_F(LeanProducts, AnEmptySumIsTheFirstValue) {
     for (std::size_t i = 0; i < out.values().size(); ++i) EXPECT_EQ(out.values()[i], first.values()[i % 19]);
 }
 
-TEST_F(LeanProducts, WriteNothingBesideTheResult) {
+TEST_P(LeanProducts, WriteNothingBesideTheResult) {
     Rng rng(3);
     std::vector<float> out(5 * 21 + 32, 7.0F), a(5 * 4, 1.0F), b(4 * 21, 1.0F);
-    multiply({.m = 5, .n = 21, .k = 4, .a = by_rows(a.data(), 4), .b = by_rows(b.data(), 21), .out = out.data() + 16});
+    GetParam().multiply({.m = 5, .n = 21, .k = 4, .a = by_rows(a.data(), 4), .b = by_rows(b.data(), 21), .out = out.data() + 16});
     for (std::size_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], i < 16 || i >= 16 + 5 * 21 ? 7.0F : 4.0F) << i;
 }
+
+INSTANTIATE_TEST_SUITE_P(EachWidth, LeanProducts,
+                         ::testing::Values(Way{"AVX2", multiply_avx2, &CpuFeatures::avx2},
+                                           Way{"AVX-512", multiply_avx512, &CpuFeatures::avx512},
+                                           Way{"AVX2, by choice", multiply, &CpuFeatures::avx2}));
 
 }  // namespace lean_products_test
 }  // namespace hopscotch

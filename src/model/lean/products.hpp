@@ -22,7 +22,11 @@ struct Product {
     float* out = nullptr;          // [m, n], contiguous, apart from the others
 };
 
-// out = first + a b. Needs AVX2 and FMA.
+// out = first + a b. Needs AVX2 and FMA. Takes the widest vectors that the CPU has.
 void multiply(Product const& product);
+
+// The same by vectors of 8 and of 16 floats, for multiply() and its test.
+void multiply_avx2(Product const& product);
+void multiply_avx512(Product const& product);
 
 }  // namespace hopscotch

@@ -26,9 +26,11 @@ compare() { # what it was built by, program
 compare "the product's build" "$1"
 for compiler in "g++ -O2" "g++ -O3 -march=native" "clang++ -O2"; do
     command -v "${compiler%% *}" > /dev/null || continue
-    # shellcheck disable=SC2086 # the compiler and its options
-    $compiler -std=c++20 -mavx2 -mfma -ffp-contract=off -fno-math-errno -I"$source/src" -o "$folder/bits" \
-        "$source"/src/model/lean/{columns,elements,losses,products,update}.cpp "$source/tests/model/lean_bits/lean_bits.cpp"
+    # shellcheck disable=SC2206 # the compiler and its options
+    build=($compiler -std=c++20 -mavx2 -mfma -ffp-contract=off -fno-math-errno -I"$source/src")
+    "${build[@]}" -mavx512f -c -o "$folder/avx512.o" "$source/src/model/lean/products_avx512.cpp"
+    "${build[@]}" -o "$folder/bits" "$source"/src/model/lean/{columns,elements,losses,products,update}.cpp \
+        "$source/tests/model/lean_bits/lean_bits.cpp" "$folder/avx512.o"
     compare "$compiler" "$folder/bits"
 done
 [[ $failed -eq 0 ]] && echo "equal bits"
