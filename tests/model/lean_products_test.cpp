@@ -60,7 +60,7 @@ void expect_plain_loop(Product const& p, Guarded const& out) {
 struct Way {
     char const* name;
     void (*multiply)(Product const&);
-    bool CpuFeatures::*feature;
+    bool CpuFeatures::* feature;
 };
 void PrintTo(Way const& way, std::ostream* out) { *out << way.name; }
 
@@ -93,19 +93,20 @@ TEST_P(LeanProducts, AnEmptySumIsTheFirstValue) {
     Rng rng(2);
     Guarded const nothing(0, rng), first(19, rng), out(3 * 19, rng);
     GetParam().multiply({.m = 3,
-              .n = 19,
-              .k = 0,
-              .a = by_rows(nothing.data(), 0),
-              .b = by_rows(nothing.data(), 19),
-              .first = first.data(),
-              .out = out.data()});
+                         .n = 19,
+                         .k = 0,
+                         .a = by_rows(nothing.data(), 0),
+                         .b = by_rows(nothing.data(), 19),
+                         .first = first.data(),
+                         .out = out.data()});
     for (std::size_t i = 0; i < out.values().size(); ++i) EXPECT_EQ(out.values()[i], first.values()[i % 19]);
 }
 
 TEST_P(LeanProducts, WriteNothingBesideTheResult) {
     Rng rng(3);
     std::vector<float> out(5 * 21 + 32, 7.0F), a(5 * 4, 1.0F), b(4 * 21, 1.0F);
-    GetParam().multiply({.m = 5, .n = 21, .k = 4, .a = by_rows(a.data(), 4), .b = by_rows(b.data(), 21), .out = out.data() + 16});
+    GetParam().multiply(
+        {.m = 5, .n = 21, .k = 4, .a = by_rows(a.data(), 4), .b = by_rows(b.data(), 21), .out = out.data() + 16});
     for (std::size_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], i < 16 || i >= 16 + 5 * 21 ? 7.0F : 4.0F) << i;
 }
 
