@@ -74,6 +74,7 @@ places='
 ^(model|strategy|job)/ | ^(model|strategy|job|analysis/plan|cli/(train|doctor|[a-z_]+\.cpp)) | hopscotch links no LibTorch
 ^CLI/ | ^cli/(cli|common/command|completion/command_tree)\.cpp$ | only these three files read the command line
 ^(torch|ATen|c10)/                        | ^model/                              | only model knows LibTorch
+^hopscotch/ | ^model/own/plugin\.cpp$ | only plugin.cpp reads what plug-ins are compiled against
 ^dlfcn\.h$                                | ^(model/own/plugin|[a-z/]+_library)\.cpp$ | only these files open libraries
 ^nccl\.h$                                 | ^comm/nccl_library\.cpp$             | only comm/nccl_library.cpp speaks NCCL
 ^cuda                                     | ^(model|comm)/                       | only model and comm touch devices
