@@ -4,7 +4,8 @@
 #   --cuda   also the CUDA libraries of this LibTorch (2.2 GB more), which a binary of the preset gpu needs. To build such a
 #            binary, you also need nvcc from a CUDA 13 toolkit (https://developer.nvidia.com/cuda-downloads, or a module).
 #   --tests  also what tests of the whole program use, into .deps/tools and with apt: Slurm, Chromium, zsh, TensorBoard,
-#            pandas. Without them these tests are skipped, so a failure is not an error. --tests=long: MLflow, too.
+#            pandas. Without them these tests are skipped, so a failure is not an error. --tests=long: MLflow, and a compiler
+#            and an emulator for 64-bit ARM, too.
 #   HOPSCOTCH_TORCH=/path/to/libtorch   use this LibTorch and make no virtual environment
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
@@ -12,6 +13,7 @@ cd "$(dirname "$0")/.."
 
 packages=(g++ cmake ninja-build ccache pkg-config libopenmpi-dev openmpi-bin libhdf5-dev libcli11-dev nlohmann-json3-dev
           libspdlog-dev libfmt-dev libxxhash-dev libjpeg-dev libpng-dev zlib1g-dev libgtest-dev)
+[[ $(uname -m) == x86_64 ]] || packages+=(libsimde-dev)
 [[ -n "${HOPSCOTCH_TORCH:-}" ]] || packages+=(python3 python3-venv ca-certificates)
 
 # --no-deps: the CUDA libraries of torch (2.7 GB) are not needed, except the two that its headers include.
@@ -28,7 +30,10 @@ for argument in "$@"; do
     case $argument in
     --cuda) with_cuda=1 ;;
     --tests) with_tests=1 ;;
-    --tests=long) with_tests=1 test_wheels+=(mlflow==3.17.2) ;;
+    --tests=long)
+        with_tests=1 test_wheels+=(mlflow==3.17.2)
+        test_packages+=(libsimde-dev g++-aarch64-linux-gnu qemu-user)
+        ;;
     *) echo "setup: unknown argument $argument (known: --cuda, --tests, --tests=long)" >&2; exit 2 ;;
     esac
 done
@@ -47,7 +52,7 @@ give_up() {
     echo "  by hand, with root's rights:  apt-get install ${missing[*]}" >&2
     [[ -z $for_tests ]] || exit 1 # the build needs none of them
     echo "  elsewhere: a C++20 compiler, cmake >= 3.22, ninja, an MPI >= 3.1, HDF5 (C), libjpeg, libpng, zlib," \
-         "CLI11, nlohmann/json, spdlog, fmt, xxHash, GoogleTest;" >&2
+         "CLI11, nlohmann/json, spdlog, fmt, xxHash, GoogleTest, and on ARM SIMDe;" >&2
     echo "  LibTorch 2.11 or 2.15 through HOPSCOTCH_TORCH=/path/to/libtorch;" \
          "then: cmake --preset release && cmake --build build" >&2
     exit 1

@@ -54,6 +54,8 @@ CpuFeatures cpu_features() {
     unsigned a = 0, b = 0, c = 0, d = 0;
     if (out.avx512 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0) out.avx512_bf16 = (a & (1U << 5)) != 0;
     if (out.avx512_bf16 && __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0) out.amx_bf16 = (d & (1U << 22)) != 0;
+#elif defined(__aarch64__)
+    out.neon = true;
 #endif
     return out;
 }
@@ -73,6 +75,7 @@ CpuFeatures onednn_features() {
 }
 
 std::string features_text(CpuFeatures const& features) {
+    if (features.neon) return "64-bit ARM";
     if (!features.avx512) return features.avx2 ? "AVX2, no AVX-512" : "neither AVX2 nor AVX-512";
     return features.amx_bf16      ? "AVX-512 with bf16 and AMX"
            : features.avx512_bf16 ? "AVX-512 with bf16"

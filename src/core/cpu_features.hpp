@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The instructions of a CPU by which LibTorch and its libraries choose their kernels. So they decide bits and speed, and
-// which of the libraries' faults can occur (model/network/image_layout.hpp).
+// which of the libraries' faults can occur (model/network/image_layout.hpp). The lean step needs one of avx2 and neon.
 #pragma once
 #include <string>
 #include <string_view>
@@ -12,6 +12,9 @@ struct CpuFeatures {
     bool avx512 = false;  // F, BW, DQ and VL: kernels for AVX-512 need all four
     bool avx512_bf16 = false;
     bool amx_bf16 = false;
+    bool neon = false;  // 64-bit ARM
+
+    bool has_lean_step() const { return avx2 || neon; }  // model/lean
 };
 
 // Of this machine.
@@ -22,7 +25,7 @@ CpuFeatures cpu_features();
 CpuFeatures onednn_features(CpuFeatures const& machine, std::string_view max_isa);
 CpuFeatures onednn_features();
 
-// For people: "AVX-512 with bf16", "AVX2, no AVX-512".
+// For people: "AVX-512 with bf16", "AVX2, no AVX-512", "64-bit ARM".
 std::string features_text(CpuFeatures const& features);
 
 }  // namespace hopscotch

@@ -105,7 +105,7 @@ void choose_engine(Experiment& experiment, Json const& before) {
     if (engine != Engine::automatic) return;
     auto const* section = before.find("train");
     auto const* known = section != nullptr ? section->find("engine") : nullptr;
-    bool const lean = known != nullptr ? *known == Json("lean") : cpu_features().avx2;
+    bool const lean = known != nullptr ? *known == Json("lean") : cpu_features().has_lean_step();
     engine = lean ? Engine::lean : Engine::torch;
     experiment.document.set("train.engine", lean ? "lean" : "torch");
 }

@@ -51,7 +51,8 @@ void refuse_differences(std::map<Rank, Hello> const& hellos, std::string const& 
                 rank.value, hello.host, first_rank.value, first.host));
         if (hello.cpu != first.cpu)
             log_warning(fmt::format(
-                "rank {} ({}) has a CPU that differs from that of rank {} ({} / {}): bits may differ between them",
+                "rank {} ({}) has a CPU that differs from that of rank {} ({} / {}): LibTorch's step may give other bits "
+                "there (the dry run names the step of each trial)",
                 rank.value, hello.host, first_rank.value, hello.cpu, first.cpu));
     }
 }

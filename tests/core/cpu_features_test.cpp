@@ -37,6 +37,13 @@ TEST(CpuFeatures, HaveAText) {
     EXPECT_EQ(features_text({true, true, false, false}), "AVX-512 without bf16");
     EXPECT_EQ(features_text({true, false, false, false}), "AVX2, no AVX-512");
     EXPECT_EQ(features_text({}), "neither AVX2 nor AVX-512");
+    EXPECT_EQ(features_text({.neon = true}), "64-bit ARM");
+}
+
+TEST(CpuFeatures, TheLeanStepNeedsOneOfTwo) {
+    EXPECT_TRUE(CpuFeatures{.avx2 = true}.has_lean_step());
+    EXPECT_TRUE(CpuFeatures{.neon = true}.has_lean_step());
+    EXPECT_FALSE(CpuFeatures{}.has_lean_step());
 }
 
 TEST(CpuFeatures, OfThisMachine) {

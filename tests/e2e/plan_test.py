@@ -7,6 +7,7 @@ import re
 import unittest
 
 from harness import Case, experiment, strict_json
+from stored import machine
 
 ROW_S, STEP_S, VALIDATION_S, BYTES_PER_S = 0.001, 0.01, 0.1, 125e6
 COSTS = ("--seconds-per-row", "0.001", "--seconds-per-step", "0.01", "--seconds-per-validation", "0.1")
@@ -162,6 +163,15 @@ class Plan(Case):
         plain, _ = self.rows_of("--trainers", "2", "--like", "out")
         split, _ = self.rows_of("--trainers", "2", "--like", "out", "--seconds-per-step", "0.004")
         self.assertAlmostEqual(plain["work_s"], split["work_s"], delta=0.02 * plain["work_s"])
+
+    def test_costs_of_another_step_are_named(self):
+        self.write(experiment())
+        self.succeed("--quiet", "--trainers", "2", "--set", "train.engine=torch")
+        words = "measured with another train.engine"
+        like = ("--trainers", "2", "--like", "out", "--set")
+        self.assertNotIn(words, self.planned(*like, "train.engine=torch"))
+        if "avx2" in machine():
+            self.assertIn(words, self.planned(*like, "train.engine=lean"))
 
     def test_names_what_it_was_not_told(self):
         self.write(synthetic())

@@ -14,13 +14,6 @@
 namespace hopscotch {
 namespace {
 
-// Whether a run with this engine trains a trial like that one by the same step: another step has another speed.
-bool by_same_step(TrialConfig past, Engine engine) {
-    bool const torch = !why_torch_step(past).empty();
-    past.train.arithmetic.engine = engine;
-    return torch == !why_torch_step(past).empty();
-}
-
 std::optional<KnownSpeed> speed_of(std::string const& directory, PreparedRun const& prepared) {
     auto const past = read_run(directory);
     if (past.facts.dataset_hash != to_hex(dataset_hash(prepared.inputs.manifest))) return std::nullopt;
@@ -45,6 +38,12 @@ std::optional<KnownSpeed> speed_of(std::string const& directory, PreparedRun con
 }
 
 }  // namespace
+
+bool by_same_step(TrialConfig past, Engine engine) {
+    bool const torch = !why_torch_step(past).empty();
+    past.train.arithmetic.engine = engine;
+    return torch == !why_torch_step(past).empty();
+}
 
 std::optional<KnownSpeed> known_speed(PreparedRun const& prepared) {
     for (auto const& directory :

@@ -7,6 +7,8 @@
 namespace hopscotch {
 
 struct PreparedRun;
+struct TrialConfig;
+enum class Engine;
 
 struct KnownSpeed {
     std::string run;              // directory
@@ -16,5 +18,8 @@ struct KnownSpeed {
 // From the run of search.start_from, or the one in run.dir, if it used the same dataset and a strategy that trains each unit
 // on one trainer; of that run the trials that this run would train by the same step. None if there are none.
 std::optional<KnownSpeed> known_speed(PreparedRun const& prepared);
+
+// Whether a run with this engine trains a trial like that one by the same step: another step has another speed.
+bool by_same_step(TrialConfig past, Engine engine);
 
 }  // namespace hopscotch

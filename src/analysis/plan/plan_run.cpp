@@ -88,6 +88,10 @@ private:
             assume(
                 "a step's own cost not known: 0 s besides its rows, which flatters allreduce and parameter_server; "
                 "--seconds-per-step or a second --like with another batch size sets it");
+        if (costs_->of_other_step())
+            assume(
+                "costs of some trials were measured with another train.engine, whose steps have another speed; --like a run "
+                "with the same one");
         if (!costs_->knows_validation())
             assume("validation not known: a third of a training row's cost; --seconds-per-validation sets it");
         if (planned.spread_evenly()) assume("the search goes by results: its epochs are spread evenly over known trials");

@@ -40,7 +40,8 @@ CostTable::CostTable(GivenCosts const& given, PreparedRun const& prepared)
       dataset_(prepared.inputs.experiment.data.path),
       dataset_hash_(to_hex(dataset_hash(prepared.inputs.manifest))),
       schema_(prepared.inputs.schema),
-      validation_rows_(prepared.inputs.manifest.rows(Split::valid)) {
+      validation_rows_(prepared.inputs.manifest.rows(Split::valid)),
+      engine_(prepared.inputs.experiment.train.arithmetic.engine) {
     if (given_.like.empty() && !given_.row_s)
         if (auto const known = known_speed(prepared)) given_.like.push_back(known->run);
     for (auto const& directory : given_.like) add_run(directory);
@@ -70,6 +71,7 @@ void CostTable::add_run(std::string const& directory) {
         auto const steps = static_cast<double>(trial.steps);
         auto& measured = measured_[key_of(config, trial.assignment, flops)];
         measured.times.add(trial.local_rows, trial.step_s, steps);
+        of_other_step_ = of_other_step_ || !by_same_step(config, engine_);
         several_batches_ = several_batches_ || measured.times.several_sizes();
         measured.validation_s = trial.validation_s * (work.group() ? work.workers : 1);  // a group validates in parts
         steps_ += steps;

@@ -14,6 +14,7 @@ namespace hopscotch {
 
 struct PreparedRun;
 struct TrialConfig;
+enum class Engine;
 
 struct TrialCosts {
     double fixed_s = 0, row_s = 0;  // of a step, and of each of its rows
@@ -41,6 +42,7 @@ public:
     bool knows_fixed() const { return given_.step_s || several_batches_; }
     bool knows_validation() const { return given_.valid_s || !measured_.empty(); }
     double mean_step_s() const { return steps_ > 0 ? seconds_ / steps_ : 0; }  // measured
+    bool of_other_step() const { return of_other_step_; }                      // of some trials: another train.engine
     std::string source() const;                                                // "measured in runs/a"
 
 private:
@@ -57,7 +59,8 @@ private:
     std::map<std::string, Measured> measured_;  // by configuration
     double steps_ = 0, seconds_ = 0, flops_ = 0, validation_s_ = 0,
            validation_flops_ = 0;  // of all: for trials without a measurement
-    bool several_batches_ = false;
+    bool several_batches_ = false, of_other_step_ = false;
+    Engine engine_;
 };
 
 }  // namespace hopscotch

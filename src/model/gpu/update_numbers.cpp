@@ -24,6 +24,12 @@ UpdateRule rule_of(OptimizerKind kind) {
     return UpdateRule::adagrad;
 }
 
+float* FlatUpdate::* place_of_slot(std::string_view kind) {
+    if (kind == "exp_avg" || kind == "grad_avg") return &FlatUpdate::mean;
+    if (kind == "exp_avg_sq" || kind == "square_avg" || kind == "sum") return &FlatUpdate::square;
+    return kind == "momentum" ? &FlatUpdate::momentum : nullptr;
+}
+
 UpdateNumbers update_numbers(TrainConfig const& train) {
     auto const& o = train.optimizer;
     auto const as_float = [](double x) { return static_cast<float>(x); };

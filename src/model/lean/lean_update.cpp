@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/lean/lean_update.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "model/gpu/update_numbers.hpp"
@@ -10,20 +9,11 @@
 #include "model/state/layout.hpp"
 
 namespace hopscotch {
-namespace {
-
-float* FlatUpdate::* place_of(std::string_view kind) {
-    if (kind == "exp_avg" || kind == "grad_avg") return &FlatUpdate::mean;
-    if (kind == "exp_avg_sq" || kind == "square_avg" || kind == "sum") return &FlatUpdate::square;
-    if (kind == "momentum") return &FlatUpdate::momentum;
-    return kind == k_ema_slot ? &FlatUpdate::averaged : nullptr;
-}
-
-}  // namespace
 
 LeanUpdate::LeanUpdate(TrainConfig const& train, StateLayout const& layout)
     : train_(train), numbers_(update_numbers(train)) {
-    for (auto const& range : slot_ranges(layout)) slots_.push_back(place_of(range.kind));
+    for (auto const& range : slot_ranges(layout))
+        slots_.push_back(range.kind == k_ema_slot ? &FlatUpdate::averaged : place_of_slot(range.kind));
 }
 
 void LeanUpdate::clip(std::span<float> gradient) const {

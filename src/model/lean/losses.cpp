@@ -167,7 +167,7 @@ double binary_cross_entropy(LossShape const& shape, float const* outputs, float 
             auto const minus_log = _mm256_add_ps(soft, _mm256_max_ps(zero, _mm256_sub_ps(zero, x)));
             auto const loss = _mm256_fmadd_ps(both, minus_log, _mm256_mul_ps(_mm256_sub_ps(all(1), y), x));
             sum.add(_mm256_and_ps(loss, _mm256_castsi256_ps(lanes)));
-            auto const slope = _mm256_fmsub_ps(both, sigmoid(x), positive);
+            auto const slope = _mm256_fmadd_ps(both, sigmoid(x), _mm256_sub_ps(zero, positive));
             _mm256_maskstore_ps(gradient + at, lanes, _mm256_mul_ps(slope, share));
         }
     return sum.total() / static_cast<double>(n);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vectors of any width, and copies of a factor's columns in their width (tiles.hpp). Templates of a file's own vectors.
 #pragma once
-#include <immintrin.h>
-
 #include <cstdint>
 
 #include "model/lean/products.hpp"
+#include "model/lean/vectors.hpp"
 
 namespace hopscotch {
 

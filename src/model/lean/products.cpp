@@ -2,8 +2,6 @@
 // This file is compiled for AVX2: it includes nothing whose functions other files might share.
 #include "model/lean/products.hpp"
 
-#include <immintrin.h>
-
 #include "model/lean/tiles.hpp"
 
 namespace hopscotch {
@@ -41,8 +39,11 @@ void multiply_avx2(Product const& p) {
 }
 
 void multiply(Product const& p) {
+#if defined(__x86_64__)
     static bool const has_avx512 = __builtin_cpu_supports("avx512f") != 0;
-    has_avx512 ? multiply_avx512(p) : multiply_avx2(p);
+    if (has_avx512) return multiply_avx512(p);
+#endif
+    multiply_avx2(p);
 }
 
 }  // namespace hopscotch

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // This file is compiled for AVX-512: it includes nothing whose functions other files might share.
-#include <immintrin.h>
-
 #include "model/lean/tiles.hpp"
 
 namespace hopscotch {
+#if defined(__x86_64__)
 namespace {
 
 struct Sixteen {
@@ -36,5 +35,8 @@ void multiply_avx512(Product const& p) {
     else
         Tiles<Twice<Sixteen>, 8>::multiply(p);
 }
+#else
+void multiply_avx512(Product const& p) { multiply_avx2(p); }
+#endif
 
 }  // namespace hopscotch

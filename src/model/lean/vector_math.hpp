@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of 8 floats, to 2 units in the last place, by operations that every AVX2 CPU rounds alike. Only for files that
-// are compiled for AVX2 (src/model/CMakeLists.txt). All names are local to such a file.
+// Functions of 8 floats, to 2 units in the last place, by operations that every CPU rounds alike. Only for files that are
+// compiled for AVX2 (src/model/CMakeLists.txt). All names are local to such a file.
 #pragma once
-#include <immintrin.h>
-
 #include <cstdint>
+
+#include "model/lean/vectors.hpp"
 
 namespace hopscotch {
 namespace {
@@ -30,7 +30,7 @@ struct Reduced {
     __m256 rest;
 };
 inline Reduced reduced(__m256 x) {
-    auto const n = _mm256_round_ps(_mm256_mul_ps(x, all(1.44269504F)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    auto const n = _mm256_round_ps(_mm256_mul_ps(x, all(1.44269504F)), _MM_FROUND_TO_NEAREST_INT);
     auto const high = _mm256_fnmadd_ps(n, all(0.693145752F), x);  // ln 2 in two parts, of which n times the first is exact
     auto const exponent = _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23);
     return {_mm256_castsi256_ps(exponent), _mm256_fnmadd_ps(n, all(1.42860677e-6F), high)};

@@ -10,23 +10,10 @@
 #include "model/gpu/step_numbers.hpp"
 #include "model/gpu/update_element.hpp"
 #include "model/gpu/update_numbers.hpp"
+#include "model/state/layout.hpp"
 #include "model/step/step_core.hpp"
 
 namespace hopscotch {
-namespace {
-
-// The slots in the order of slot_kinds().
-void set_slots(FlatUpdate& update, OptimizerConfig const& config, std::vector<at::Tensor> const& slots) {
-    auto next = slots.begin();
-    auto const take = [&] { return next == slots.end() ? nullptr : (next++)->data_ptr<float>(); };
-    bool const adam = update.rule == UpdateRule::adam || update.rule == UpdateRule::adamw;
-    if (adam) update.mean = take();
-    if (update.rule != UpdateRule::sgd) update.square = take();
-    if (config.kind == OptimizerKind::rmsprop && config.centered) update.mean = take();
-    if (update.rule == UpdateRule::sgd || update.rule == UpdateRule::rmsprop) update.momentum = take();
-}
-
-}  // namespace
 
 void StepCore::clip() {
     auto const& gradient = bound_->update_gradient();
@@ -52,7 +39,9 @@ void StepCore::update_by_numbers() {
     update.nesterov = train_.optimizer.nesterov;
     update.parameters = bound_->parameters.data_ptr<float>();
     update.gradient = bound_->update_gradient().const_data_ptr<float>();
-    set_slots(update, train_.optimizer, bound_->slots);
+    auto const kinds = slot_kinds(train_);  // bound_->slots are the first of them
+    for (std::size_t i = 0; i < bound_->slots.size(); ++i)
+        update.*place_of_slot(kinds[i]) = bound_->slots[i].data_ptr<float>();
     if (bound_->averaged.defined()) update.averaged = bound_->averaged.data_ptr<float>();
     update.size = static_cast<std::size_t>(bound_->parameters.numel());
     update.decayed = static_cast<std::size_t>(bound_->decayed);

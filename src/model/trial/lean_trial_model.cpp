@@ -14,7 +14,7 @@ namespace hopscotch {
 
 std::string why_not_lean(TrialConfig const& config, CpuFeatures const& cpu) {
     auto const engine = config.train.arithmetic.engine;
-    if (engine != Engine::lean && !cpu.avx2) return "the CPU has no AVX2";
+    if (engine != Engine::lean && !cpu.has_lean_step()) return "the CPU has no AVX2";
     if (engine == Engine::torch) return "train.engine is torch";
     if (config.train.arithmetic.precision == Precision::bf16) return "train.precision is bf16";
     if (!config.model.init_from.empty()) return "model.init_from is set";
@@ -22,7 +22,7 @@ std::string why_not_lean(TrialConfig const& config, CpuFeatures const& cpu) {
 }
 
 void require_lean(CpuFeatures const& cpu) {
-    if (!cpu.avx2)
+    if (!cpu.has_lean_step())
         throw ConfigError(
             "train.engine is lean, and this CPU has no AVX2 (LibTorch's step would give other bits); use CPUs with AVX2, or "
             "start a new run with train.engine torch");

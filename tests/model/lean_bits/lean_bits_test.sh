@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The lean step's arithmetic has the stored bits: as the product is built, and as every other compiler here builds it.
+# The lean step's arithmetic has the stored bits: as the product is built, and as every other compiler here builds it, in the
+# long suite for 64-bit ARM, too.
 # lean_bits_test.sh BUILT: the program of lean_bits.cpp with the product's own object files.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
@@ -15,23 +16,32 @@ updates 6bf4afa1b74e8512"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failed=0
-compare() { # what it was built by, program
+compare() { # what it was built by, command
     local found
-    found=$("$2")
+    found=$("${@:2}")
     [[ $found == "$stored" ]] && return
     echo "FAILED: other bits by $1:"
     diff <(echo "$stored") <(echo "$found") || failed=1
 }
 
 compare "the product's build" "$1"
+sources=("$source"/src/model/lean/{columns,elements,losses,products,update}.cpp
+         "$source/tests/model/lean_bits/lean_bits.cpp")
 for compiler in "g++ -O2" "g++ -O3 -march=native" "clang++ -O2"; do
     command -v "${compiler%% *}" > /dev/null || continue
     # shellcheck disable=SC2206 # the compiler and its options
     build=($compiler -std=c++20 -mavx2 -mfma -ffp-contract=off -fno-math-errno -I"$source/src")
     "${build[@]}" -mavx512f -c -o "$folder/avx512.o" "$source/src/model/lean/products_avx512.cpp"
-    "${build[@]}" -o "$folder/bits" "$source"/src/model/lean/{columns,elements,losses,products,update}.cpp \
-        "$source/tests/model/lean_bits/lean_bits.cpp" "$folder/avx512.o"
+    "${build[@]}" -o "$folder/bits" "${sources[@]}" "$folder/avx512.o"
     compare "$compiler" "$folder/bits"
 done
+if [[ -n ${HOPSCOTCH_LONG:-} ]]; then
+    for tool in aarch64-linux-gnu-g++ qemu-aarch64; do
+        command -v "$tool" > /dev/null || { echo "needs $tool (scripts/setup.sh --tests=long)"; exit 77; }
+    done
+    aarch64-linux-gnu-g++ -O3 -std=c++20 -ffp-contract=off -fno-math-errno -static -idirafter /usr/include -I"$source/src" \
+        -o "$folder/arm" "${sources[@]}" "$source/src/model/lean/products_avx512.cpp"
+    compare "64-bit ARM" qemu-aarch64 "$folder/arm"
+fi
 [[ $failed -eq 0 ]] && echo "equal bits"
 exit $failed
