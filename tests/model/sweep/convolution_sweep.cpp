@@ -124,9 +124,11 @@ struct Progress {
     std::size_t next = 0, wrong = 0;
 };
 
-// Until a child has used up a part of its addresses: guarded memory takes each but once.
+// Guarded memory takes each address but once, so a child ends before it has used them up.
+constexpr std::size_t k_cases_of_child = 2000;
+
 void run_some(Progress& progress, std::vector<Case> const& all, Way way) {
-    auto const end = std::min(all.size(), progress.next + 2000);
+    auto const end = std::min(all.size(), progress.next + k_cases_of_child);
     for (; progress.next < end; ++progress.next) {
         if (error_of(all[progress.next], way) <= k_largest_error) continue;
         ++progress.wrong;
@@ -139,6 +141,7 @@ int sweep(std::vector<Case> const& all, Way way) {
         ::mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     std::size_t ended = 0;
     while (progress.next < all.size()) {
+        auto const begun = progress.next;
         auto const child = ::fork();
         if (child == 0) {
             run_some(progress, all, way);
@@ -146,7 +149,7 @@ int sweep(std::vector<Case> const& all, Way way) {
         }
         int status = 0;
         ::waitpid(child, &status, 0);
-        if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
+        if (progress.next == std::min(all.size(), begun + k_cases_of_child)) continue;
         ++ended;
         all[progress.next++].print(WIFSIGNALED(status) ? ::strsignal(WTERMSIG(status)) : "the process ended");
     }
