@@ -2,7 +2,7 @@
 # Sets up, builds and runs the tests: scripts/test.sh [--strict] [--long | --sanitize] [ctest's arguments, such as -R mop].
 #   --strict    a test fails at its first failure. Else tests that came too late beside others run once more, alone
 #               (late_tests.py): if they pass, the run passes, and names them last.
-#   --long      runs the long suite, which takes a quarter of an hour more (tests/README.md), and then the modules with
+#   --long      runs the long suite, which takes some 25 minutes more (tests/README.md), and then the modules with
 #               threads as --sanitize does, unless ctest's arguments choose tests.
 #   --sanitize  instead builds the tests of the modules with ASan + UBSan and with TSan.
 # With -R it builds only what the chosen tests run.

@@ -286,7 +286,7 @@ private:
 };
 
 TEST(LeanGradient, IsThatOfDoubleToAMillionth) {
-    if (!cpu_features().avx2) GTEST_SKIP() << "needs a CPU with AVX2";
+    if (!cpu_features().has_lean_step()) GTEST_SKIP() << "needs a CPU with AVX2";
     std::vector<Case> losses;
     for (auto const loss : {LossKind::cross_entropy, LossKind::bce_with_logits, LossKind::mse, LossKind::huber,
                             LossKind::mae, LossKind::quantile})

@@ -20,7 +20,7 @@ namespace lean_trial_test {
 
 class LeanTrial : public ::testing::Test {
     void SetUp() override {
-        if (!cpu_features().avx2) GTEST_SKIP() << "needs a CPU with AVX2";
+        if (!cpu_features().has_lean_step()) GTEST_SKIP() << "needs a CPU with AVX2";
     }
 };
 

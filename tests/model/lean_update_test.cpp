@@ -10,6 +10,7 @@
 #include "core/cpu_features.hpp"
 #include "core/rng.hpp"
 #include "model/lean/update.hpp"
+#include "update_now.hpp"
 
 namespace hopscotch {
 namespace lean_update_test {
@@ -66,17 +67,7 @@ protected:
 };
 
 TEST_P(LeanUpdateOf, HasTheBitsOfItsElements) {
-    UpdateNow const now{.numbers = {.weight_decay = 0.01F,
-                                    .momentum = 0.9F,
-                                    .epsilon = 1e-8F,
-                                    .beta1 = 0.9F,
-                                    .beta1_rest = 0.1F,
-                                    .beta2 = 0.999F,
-                                    .beta2_rest = 0.001F,
-                                    .alpha = 0.99F,
-                                    .alpha_rest = 0.01F,
-                                    .averaged_rest = 0.05F},
-                        .entry = {.lr = 0.01F, .correction1 = 0.1F, .correction2_root = 0.0316F}};
+    auto const now = some_update();
     auto all = first_values(), each = all;
     for (std::uint64_t step = 0; step < 2; ++step) {
         auto const gradient = normals(10 + step);

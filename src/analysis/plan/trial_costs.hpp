@@ -42,7 +42,7 @@ public:
     bool knows_fixed() const { return given_.step_s || several_batches_; }
     bool knows_validation() const { return given_.valid_s || !measured_.empty(); }
     double mean_step_s() const { return steps_ > 0 ? seconds_ / steps_ : 0; }  // measured
-    bool of_other_step() const { return of_other_step_; }                      // of some trials: another train.engine
+    bool of_other_step() const { return of_other_step_ && !given_.row_s; }     // of some trials: another train.engine
     std::string source() const;                                                // "measured in runs/a"
 
 private:

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "../update_now.hpp"
 #include "model/lean/columns.hpp"
 #include "model/lean/elements.hpp"
 #include "model/lean/losses.hpp"
@@ -130,18 +131,7 @@ void losses() {
 
 void updates() {
     constexpr std::size_t n = 1003;
-    UpdateNow now;
-    now.numbers = {.weight_decay = 0.01F,
-                   .momentum = 0.9F,
-                   .epsilon = 1e-8F,
-                   .beta1 = 0.9F,
-                   .beta1_rest = 0.1F,
-                   .beta2 = 0.999F,
-                   .beta2_rest = 0.001F,
-                   .alpha = 0.99F,
-                   .alpha_rest = 0.01F,
-                   .averaged_rest = 0.05F};
-    now.entry = {.lr = 0.01F, .correction1 = 0.1F, .correction2_root = 0.0316F};
+    auto const now = some_update();
     for (auto const rule :
          {UpdateRule::sgd, UpdateRule::adam, UpdateRule::adamw, UpdateRule::rmsprop, UpdateRule::adagrad}) {
         auto parameters = numbers(n, 14), averaged = numbers(n, 15);
