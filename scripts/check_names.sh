@@ -29,6 +29,7 @@ ReduceAlgorithm::ring                                                | an algori
 constexpr std::string_view k_                                       | a constant with a name: the metrics of every dataset
 R"\(                                                                | an example in an error text
 out\["ablation"\]                                                   | a key of summary.json
+variable\("SLURM_PMIX_FENCE"\) != "                                 | a word of Slurm
 \{"mae", scores\.mae\}|pair\("mae", &out\.mae\)                      | a key of best/validation.json
 '
 

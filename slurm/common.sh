@@ -32,7 +32,9 @@ hopscotch_job() {
     conclude "$code" "$before" "$ends_before"
 }
 
+# With Slurm's default fence, a rank may leave it before the others have come, and MPI_Init crashes (docs/decisions/0074).
 launch_with_srun() {
+    export SLURM_PMIX_FENCE=${SLURM_PMIX_FENCE:-ring}
     exec srun --mpi=pmix --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" "$HOPSCOTCH" run "$@"
 }
 

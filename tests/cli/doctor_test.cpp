@@ -10,7 +10,7 @@ constexpr std::uint64_t k_many = std::uint64_t{1} << 40;
 
 // Two healthy hosts with two ranks each, 12.5 GB/s apart.
 Checkup healthy() {
-    Checkup out{"/shared/runs", k_many, 4, {}, {{"a", "b", 12.5e9, true}}, {}};
+    Checkup out{"/shared/runs", k_many, 4, false, {}, {{"a", "b", 12.5e9, true}}, {}};
     for (std::int32_t rank = 0; rank < 4; ++rank) {
         RankFacts facts;
         facts.rank = rank;
@@ -79,6 +79,7 @@ TEST(Doctor, ARunWouldBeSlowOrLookWrong) {
         {[](Checkup& c) { c.links[0].bytes_per_s = 1e9; }, "a to b: 1.0 GB/s (slow for InfiniBand"},
         {[](Checkup& c) { c.links[0] = {"a", "b", 1e7, false}; }, "a to b: 10.0 MB/s (slower than 1 Gbit/s"},
         {[](Checkup& c) { c.ranks.resize(1), c.started = 1; }, "one process under a launcher"},
+        {[](Checkup& c) { c.srun_may_crash = true; }, "SLURM_PMIX_FENCE is not ring"},
         {[](Checkup& c) { c.advice = {"two trainers share a GPU"}; }, "two trainers share a GPU"},
     };
     for (auto const& [change, says] : cases) {

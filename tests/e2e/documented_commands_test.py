@@ -150,7 +150,7 @@ NOT_RUN = {
     "cmake --build build -j 8 --target hopscotch": BY_HAND,
     "cmake --install build --prefix P": "own_model_test does it",
     "cmake -S examples -B build-examples -DCMAKE_PREFIX_PATH=P && cmake --build build-examples": "own_model_test does it",
-    "srun --mpi=pmix hopscotch doctor /shared/runs": CLUSTER,
+    "SLURM_PMIX_FENCE=ring srun --mpi=pmix hopscotch doctor /shared/runs": CLUSTER,
     "sbatch slurm/cpu.sbatch experiment.json": CLUSTER,
     "sbatch --time=02:00:00 --ntasks=17 slurm/preemptible.sbatch experiment.json": CLUSTER,
     "sbatch slurm/array.sbatch experiment.json": CLUSTER,

@@ -34,27 +34,12 @@ Tensors tensors(TrainConfig const& train) {
 
 float* floats(at::Tensor const& tensor) { return tensor.data_ptr<float>(); }
 
-FlatUpdate flat(OptimizerConfig const& config, Tensors const& t, StepNumbers const& numbers) {
+FlatUpdate flat(TrainConfig const& train, Tensors const& t, StepNumbers const& numbers) {
     FlatUpdate out;
-    auto const& s = t.slots;
-    switch (config.kind) {
-        case OptimizerKind::sgd:
-            if (!s.empty()) out.momentum = floats(s[0]);
-            break;
-        case OptimizerKind::adam:
-        case OptimizerKind::adamw: out.mean = floats(s[0]), out.square = floats(s[1]); break;
-        case OptimizerKind::adagrad: out.square = floats(s[0]); break;
-        case OptimizerKind::rmsprop:
-            out.square = floats(s[0]);
-            if (config.centered) out.mean = floats(s[1]);
-            if (config.momentum != 0) out.momentum = floats(s.back());
-    }
-    out.rule = config.kind == OptimizerKind::sgd       ? UpdateRule::sgd
-               : config.kind == OptimizerKind::adam    ? UpdateRule::adam
-               : config.kind == OptimizerKind::adamw   ? UpdateRule::adamw
-               : config.kind == OptimizerKind::rmsprop ? UpdateRule::rmsprop
-                                                       : UpdateRule::adagrad;
-    out.nesterov = config.nesterov;
+    auto const kinds = slot_kinds(train);
+    for (std::size_t i = 0; i < t.slots.size(); ++i) out.*place_of_slot(kinds[i]) = floats(t.slots[i]);
+    out.rule = rule_of(train.optimizer.kind);
+    out.nesterov = train.optimizer.nesterov;
     out.parameters = floats(t.parameters);
     out.gradient = floats(t.gradient);
     out.averaged = floats(t.averaged);
@@ -100,7 +85,7 @@ TEST(StepNumbers, TheUpdateOfTheKernelIsTorchs) {
             expected.averaged.lerp_(expected.parameters, 1 - train.ema);
             auto const entry = step_entry(config, lr, step);
             numbers.launch(0, std::span(&entry, 1));
-            numbers.device().update(flat(config, found, numbers));
+            numbers.device().update(flat(train, found, numbers));
         }
         auto const what = ::testing::Message() << static_cast<int>(config.kind) << " momentum " << config.momentum
                                                << " decay " << config.weight_decay;
@@ -130,7 +115,7 @@ TEST(StepNumbers, ALaunchThatWaitsKeepsItsNumbers) {
             numbers.launch(0, entries);
             entries.assign(2, {});  // the caller's own again
             for (int i = 0; i < 2; ++i) {
-                numbers.device().update(flat(train.optimizer, all.back(), numbers));
+                numbers.device().update(flat(train, all.back(), numbers));
                 numbers.advance();
             }
         }

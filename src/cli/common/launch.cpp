@@ -13,18 +13,19 @@ namespace {
 
 struct Names {
     char const *size, *rank;
+    bool srun = false;
 };
 
 // The first that is set counts: below mpirun, Slurm's variables may be those of the step that started mpirun's helpers.
 constexpr std::array k_names{Names{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"}, Names{"PMI_SIZE", "PMI_RANK"},
-                             Names{"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
+                             Names{"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", true}};
 
 }  // namespace
 
 Launch launch_by_environment() {
-    for (auto const& [size, rank] : k_names) {
+    for (auto const& [size, rank, srun] : k_names) {
         auto const *started = std::getenv(size), *number = std::getenv(rank);
-        if (started != nullptr && number != nullptr) return {std::atoi(started), std::atoi(number), size};
+        if (started != nullptr && number != nullptr) return {std::atoi(started), std::atoi(number), size, srun};
     }
     return {};
 }

@@ -11,6 +11,7 @@ struct Launch {
     int started = 0;       // processes; 0: no launcher
     int number = 0;        // of this process
     std::string variable;  // that has this number; empty: no launcher
+    bool by_srun = false;
 };
 
 // Reads the environment. A batch script and a step of one task count as one process.

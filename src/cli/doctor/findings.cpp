@@ -52,6 +52,11 @@ void look_at_launch(Checkup const& checkup, Findings& out) {
         out.push_back({false,
                        "one process under a launcher trains with threads of one host (rank 0 schedules, each other "
                        "process is a trainer); start one process more than trainers"});
+    if (checkup.srun_may_crash)
+        out.push_back(
+            {false,
+             "SLURM_PMIX_FENCE is not ring (on several nodes, starts now and then end with a segmentation fault in "
+             "MPI_Init); set it to ring before srun"});
 }
 
 void look_at_builds(Checkup const& checkup, Findings& out) {

@@ -40,7 +40,8 @@ struct LinkFacts {
 struct Checkup {
     std::string folder;
     std::uint64_t folder_free_bytes = 0;
-    int started = 0;  // processes that the launcher claims to have started; 0: no launcher
+    int started = 0;              // processes that the launcher claims to have started; 0: no launcher
+    bool srun_may_crash = false;  // several nodes, and the fences between them are not rings
     std::vector<RankFacts> ranks;
     std::vector<LinkFacts> links;
     std::vector<std::string> advice;  // of the roll call, on cores and GPUs

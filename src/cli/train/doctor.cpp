@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string_view>
 
 #include "cli/common/commands.hpp"
 #include "cli/common/launch.hpp"
@@ -95,9 +96,19 @@ int print_findings(std::vector<Finding> const& findings) {
     return problems > 0 ? k_exit_failed : 0;
 }
 
+std::string_view variable(char const* name) {
+    auto const* const value = std::getenv(name);
+    return value != nullptr ? value : "";
+}
+
+// Of srun among several nodes (docs/decisions/0074).
+bool is_unsafe_fence() { return variable("SLURM_STEP_NUM_NODES") != "1" && variable("SLURM_PMIX_FENCE") != "ring"; }
+
 int tell(World& world, fs::path const& folder) {
     auto checkup = examine(world, folder);
-    checkup.started = launch_by_environment().started;
+    auto const launch = launch_by_environment();
+    checkup.started = launch.started;
+    checkup.srun_may_crash = launch.by_srun && is_unsafe_fence();
     print_checkup(checkup);
     return print_findings(findings_of(checkup));
 }
