@@ -7,5 +7,6 @@
 set -euo pipefail
 HOPSCOTCH=${HOPSCOTCH:-$(dirname "$0")/../build/hopscotch}
 [[ -x $HOPSCOTCH ]] || HOPSCOTCH=$(dirname "$0")/../../../bin/hopscotch  # of an installation
+export SLURM_PMIX_FENCE=${SLURM_PMIX_FENCE:-ring}  # as launch_with_srun in common.sh
 exec salloc --job-name=hopscotch --nodes=1 --ntasks=5 --cpus-per-task=1 --time=01:00:00 \
     srun --mpi=pmix --disable-status "$HOPSCOTCH" run "$@" --resume

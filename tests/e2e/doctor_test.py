@@ -29,6 +29,14 @@ class Doctor(Case):
         self.assertIn("\n1 problem, ", out)
         self.assertEqual(self.run_hopscotch("doctor", env={**lone, "SLURM_PROCID": "3"}), (0, "", ""))
 
+    def test_a_fence_of_srun_that_is_no_ring(self):
+        alone = {"SLURM_STEP_NUM_TASKS": "1", "SLURM_PROCID": "0"}
+        for nodes, fence, told in (("2", "", True), ("2", "tree", True), ("2", "ring", False), ("1", "", False)):
+            with self.subTest(nodes=nodes, fence=fence):
+                env = {**alone, "SLURM_STEP_NUM_NODES": nodes, "SLURM_PMIX_FENCE": fence}
+                code, out, err = self.run_hopscotch("doctor", env=env)
+                self.assertEqual((code, "warning: SLURM_PMIX_FENCE is not ring" in out), (0, told), out + err)
+
 
 class Surroundings(Case):
     """What the job has, and this build or this process cannot use."""

@@ -46,9 +46,11 @@ void by_text(Checkup const& checkup, bool fatal, std::function<std::string(RankF
 
 void look_at_launch(Checkup const& checkup, Findings& out) {
     auto const seen = static_cast<int>(checkup.ranks.size());
-    if (auto problem = launch_problem(checkup.started, seen); !problem.empty())
+    if (auto problem = launch_problem(checkup.started, seen); !problem.empty()) {
         out.push_back({true, std::move(problem)});
-    else if (checkup.started == 1)
+        return;
+    }
+    if (checkup.started == 1)
         out.push_back({false,
                        "one process under a launcher trains with threads of one host (rank 0 schedules, each other "
                        "process is a trainer); start one process more than trainers"});
