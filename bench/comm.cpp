@@ -57,7 +57,7 @@ public:
           device_(resolve_device(options.device, world.rank().value - first_)),
           peer_(2 * first_ + 1 - world.rank().value),
           bytes_(static_cast<std::size_t>(options.megabytes * 1e6)),
-          on_device_(device_, bytes_),
+          on_device_(make_device_block(device_, bytes_)),
           courier_(world, {}) {
         courier_.activity().trial = 0;  // as in a unit
         if (!options.copy) courier_.pool().share_memory();
@@ -90,7 +90,7 @@ private:
     void push() {
         pushed_s_ = monotonic_s();
         auto state = courier_.pool().acquire(bytes_);
-        copy(phase_.to_host, [&] { on_device_.copy_to(state.bytes()); });
+        copy(phase_.to_host, [&] { on_device_->copy_to(state.bytes()); });
         courier_.push(peer_, {}, std::move(state));
         in_flight_ = true;
     }
@@ -98,7 +98,7 @@ private:
     void take(Incoming message) {
         if (message.kind == MessageKind::test) peer_done_ = true;  // the peer may end its phase first
         if (message.kind == MessageKind::state) {
-            copy(phase_.to_device, [&] { on_device_.copy_from(message.state.bytes()); });
+            copy(phase_.to_device, [&] { on_device_->copy_from(message.state.bytes()); });
             courier_.send(peer_, MessageKind::lap_done, {});
         }
         if (message.kind != MessageKind::lap_done) return;
@@ -111,7 +111,7 @@ private:
     std::string device_;
     Rank peer_;
     std::size_t bytes_;
-    DeviceBlock on_device_;
+    std::unique_ptr<DeviceBlock> on_device_;
     Courier courier_;
     double pushed_s_ = 0;
     bool in_flight_ = false, peer_done_ = false;

@@ -15,14 +15,14 @@
 #include "core/error.hpp"
 #include "data/batches/shard_source.hpp"
 #include "data/batches/unit.hpp"
-#include "model/feed/feed_speed.hpp"
-#include "model/feed/workspace.hpp"
 #include "model/gpu/device.hpp"
 #include "model/gpu/device_timer.hpp"
 #include "model/state/state.hpp"
+#include "model/trial/torch_library.hpp"
 #include "model/trial/training_pass.hpp"
 #include "model/trial/trial_model.hpp"
 #include "model/trial/trial_state.hpp"
+#include "model/trial/workspace.hpp"
 #include "strategy/common/devices.hpp"
 
 namespace hopscotch {
@@ -73,7 +73,7 @@ public:
         out.graphs = workspace_.graphs();
         out.device_s = least_of(3, [&] { return device_seconds(); });
         // The first pass brings the shard to the device.
-        out.feed_s = least_of(5, [&] { return feed_seconds(config_, manifest_, workspace_, *source_); }) /
+        out.feed_s = least_of(5, [&] { return torch_library().feed_seconds(config_, manifest_, workspace_, *source_); }) /
                      static_cast<double>(step_.rows);
         return out;
     }

@@ -11,6 +11,7 @@ declare -A allowed=(
     [comm]="core"
     [data]="core experiment"
     [model]="core experiment data"
+    [tensor]="core experiment data model"
     [search]="core experiment"
     [schedule]="core experiment search"
     [direct]="core experiment search schedule"
@@ -34,14 +35,17 @@ declare -A rooms=(
     [data/import/image]="dataset import"
     [data/import/array]="dataset import"
     [model/state]=""
-    [model/network]="state gpu"
     [model/gpu]=""
-    [model/lean]="state network gpu"
-    [model/feed]="network gpu"
-    [model/step]="state network gpu feed lean"
-    [model/trial]="state network gpu feed step lean"
-    [model/own]="network"
-    [model/zoo]="state network lean step trial own"
+    [model/lean]="state gpu"
+    [model/trial]="state lean"
+    [model/zoo]="state lean trial"
+    [tensor/network]="gpu"
+    [tensor/gpu]=""
+    [tensor/feed]="network gpu"
+    [tensor/step]="network gpu feed"
+    [tensor/trial]="network gpu feed step"
+    [tensor/own]="network"
+    [tensor/zoo]="network own"
     [strategy/common]=""
     [strategy/trainer]="common"
     [strategy/together]="common trainer"
@@ -71,13 +75,13 @@ places='
 ^png\.h$                                  | ^data/import/image/png_image\.cpp$   | only png_image.cpp reads PNG
 ^zlib\.h$                                 | ^data/import/[a-z0-9_/]+\.cpp$       | only importers decompress
 ^nlohmann/                                | ^core/json\.cpp$                     | only core/json.cpp parses JSON
-^(model|strategy|job)/ | ^(model|strategy|job|analysis/plan|cli/(train|doctor|[a-z_]+\.cpp)) | hopscotch links no LibTorch
+^(model|tensor|strategy|job)/ | ^(model|tensor|strategy|job|analysis/plan|cli/(train|doctor|[a-z_]+\.cpp)) | hopscotch links no LibTorch
 ^CLI/ | ^cli/(cli|common/command|completion/command_tree)\.cpp$ | only these three files read the command line
-^(torch|ATen|c10)/                        | ^model/                              | only model knows LibTorch
-^hopscotch/ | ^model/own/plugin\.cpp$ | only plugin.cpp reads what plug-ins are compiled against
-^dlfcn\.h$                                | ^(model/own/plugin|[a-z/]+_library)\.cpp$ | only these files open libraries
+^(torch|ATen|c10)/                        | ^tensor/                             | only tensor knows LibTorch
+^hopscotch/ | ^tensor/own/plugin\.cpp$ | only plugin.cpp reads what plug-ins are compiled against
+^dlfcn\.h$                                | ^(tensor/own/plugin|[a-z/]+_library)\.cpp$ | only these files open libraries
 ^nccl\.h$                                 | ^comm/nccl_library\.cpp$             | only comm/nccl_library.cpp speaks NCCL
-^cuda                                     | ^(model|comm)/                       | only model and comm touch devices
+^cuda                                     | ^(tensor|comm)/                      | only tensor and comm touch devices
 ^spdlog/                                  | ^core/log\.cpp$                      | only core/log.cpp logs
 ^(fmt|xxhash)                             | \.cpp$                               | headers stay free of third-party headers
 '

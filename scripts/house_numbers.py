@@ -20,7 +20,7 @@ HEADERS_P95 = 35  # own headers behind a source file
 KNOWN = {
     "src/model/zoo/zoo.cpp table": "a table of data: one row for each model",
     "tests/fuzz/mutate.cpp odd_token": "a table of data: the tokens",
-    "src/model/network/fused_norm.cpp forward": "torch's interface of an autograd function",
+    "src/tensor/network/fused_norm.cpp forward": "torch's interface of an autograd function",
     "tests/search/repeated_test.cpp is": "lizard takes the lambdas and tests behind it for its body",
 }
 FOLDERS = ("src", "bench", "include", "tests", "examples")

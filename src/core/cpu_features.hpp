@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The instructions of a CPU by which LibTorch and its libraries choose their kernels. So they decide bits and speed, and
-// which of the libraries' faults can occur (model/network/image_layout.hpp). The lean step needs one of avx2 and neon.
+// which of the libraries' faults can occur (tensor/network/image_layout.hpp). The lean step needs one of avx2 and neon.
 #pragma once
 #include <string>
 #include <string_view>

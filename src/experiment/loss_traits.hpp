@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The losses, one row each: everything that code outside model/step/loss.cpp asks about a loss.
+// The losses, one row each: everything that code outside tensor/step/loss.cpp asks about a loss.
 #pragma once
 #include <string>
 #include <string_view>

@@ -7,9 +7,9 @@
 #include "direct/trial_view.hpp"
 #include "experiment/reader.hpp"
 #include "job/prepared_run.hpp"
-#include "model/feed/workspace.hpp"
 #include "model/trial/trial_model.hpp"
 #include "model/trial/trial_state.hpp"
+#include "model/trial/workspace.hpp"
 #include "rundir/metrics.hpp"
 
 namespace hopscotch {

@@ -18,9 +18,9 @@
 #include "job/model_files_of_run.hpp"
 #include "job/prepared_run.hpp"
 #include "job/recorder.hpp"
-#include "model/feed/workspace.hpp"
 #include "model/trial/trial_model.hpp"
 #include "model/trial/trial_state.hpp"
+#include "model/trial/workspace.hpp"
 #include "model/zoo/zoo.hpp"
 #include "strategy/common/dispatcher.hpp"
 

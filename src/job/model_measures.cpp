@@ -9,9 +9,9 @@
 #include "experiment/config.hpp"
 #include "experiment/measures.hpp"
 #include "experiment/reader.hpp"
-#include "model/feed/workspace.hpp"
 #include "model/trial/trial_model.hpp"
 #include "model/trial/trial_state.hpp"
+#include "model/trial/workspace.hpp"
 #include "model/zoo/zoo.hpp"
 
 namespace hopscotch {

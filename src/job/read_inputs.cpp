@@ -16,7 +16,7 @@
 #include "experiment/strategy_traits.hpp"
 #include "job/run_code.hpp"
 #include "job/run_options.hpp"
-#include "model/own/trusted_code.hpp"
+#include "model/zoo/trusted_code.hpp"
 #include "rundir/recorded_run.hpp"
 
 namespace hopscotch {

@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "experiment/reader.hpp"
-#include "model/own/trusted_code.hpp"
+#include "model/zoo/trusted_code.hpp"
 #include "rundir/journal.hpp"
 
 namespace hopscotch {

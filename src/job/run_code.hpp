@@ -16,7 +16,7 @@ inline RunCode if_allowed(bool allow_code) { return allow_code ? RunCode::allowe
 // model.file of every trial of the run.
 std::set<std::string> code_files(Experiment const& experiment, Journal const& journal);
 
-// Allowed files become trusted (model/own/trusted_code.hpp). Refused: throws ConfigError that names those files that are not
+// Allowed files become trusted (model/zoo/trusted_code.hpp). Refused: throws ConfigError that names those files that are not
 // trusted yet, if there are some.
 void require_allowed(RunCode code, std::set<std::string> files, std::string const& run_dir);
 

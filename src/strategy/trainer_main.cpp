@@ -21,7 +21,7 @@
 #include "experiment/model_files.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "model/own/trusted_code.hpp"
+#include "model/zoo/trusted_code.hpp"
 #include "model/zoo/zoo.hpp"
 #include "strategy/build_info.hpp"
 #include "strategy/common/devices.hpp"

@@ -57,7 +57,7 @@ TEST(Doctor, ARunWouldFail) {
     EXPECT_SAYS(finding.text, "has started 4 processes, but MPI joins 1 of them");
 
     checkup = healthy();
-    checkup.ranks[0].gpu_error = checkup.ranks[1].gpu_error = "the driver is too old";  // rank 0 does not train
+    checkup.ranks[1].training_error = "the driver is too old";
     finding = finding_of(checkup);
     EXPECT_TRUE(finding.fatal);
     EXPECT_EQ(finding.text, "rank 1 (a): the driver is too old");

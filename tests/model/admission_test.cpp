@@ -9,14 +9,14 @@
 #include <stdexcept>
 
 #include "core/log.hpp"
-#include "model/feed/workspace_impl.hpp"
-#include "model/gpu/admission.hpp"
-#include "model/gpu/step_graphs.hpp"
-#include "model/gpu/step_numbers.hpp"
 #include "model/host_step_device.hpp"
 #include "model/step_cases.hpp"
-#include "model/trial/torch_trial_model.hpp"
-#include "model/zoo/networks.hpp"
+#include "tensor/feed/workspace_impl.hpp"
+#include "tensor/gpu/admission.hpp"
+#include "tensor/gpu/step_graphs.hpp"
+#include "tensor/gpu/step_numbers.hpp"
+#include "tensor/trial/torch_trial_model.hpp"
+#include "tensor/zoo/networks.hpp"
 
 namespace hopscotch::testing {
 namespace admission_test {

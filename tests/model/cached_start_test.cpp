@@ -11,8 +11,8 @@
 
 #include "experiment/validation_scores.hpp"
 #include "fixture.hpp"
-#include "model/feed/feature_store.hpp"
 #include "model/state/safetensors.hpp"
+#include "tensor/feed/feature_store.hpp"
 
 namespace hopscotch::testing {
 namespace cached_start_test {

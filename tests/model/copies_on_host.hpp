@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel of copies as a plain loop.
 #pragma once
-#include "model/gpu/copy_device.hpp"
-#include "model/gpu/copy_element.hpp"
+#include "tensor/gpu/copy_device.hpp"
+#include "tensor/gpu/copy_element.hpp"
 
 namespace hopscotch::testing {
 

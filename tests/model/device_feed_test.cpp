@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Feeding a GPU, on a CPU: the kernels' bodies, uploads, staging and evictions on a device that is as late as it may be.
-#include "model/feed/device_feed.hpp"
-#include "model/feed/workspace_impl.hpp"
+#include "tensor/feed/device_feed.hpp"
+#include "tensor/feed/workspace_impl.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "model/feed/device_feed.hpp"
-#include "model/feed/workspace_impl.hpp"
-#include "model/gpu/step_graphs.hpp"
-#include "model/gpu/step_numbers.hpp"
 #include "model/host_step_device.hpp"
 #include "model/late_device.hpp"
+#include "tensor/feed/device_feed.hpp"
+#include "tensor/feed/workspace_impl.hpp"
+#include "tensor/gpu/step_graphs.hpp"
+#include "tensor/gpu/step_numbers.hpp"
 
 namespace hopscotch::testing {
 

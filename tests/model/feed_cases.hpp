@@ -15,7 +15,7 @@
 #include "data/batches/shard_source.hpp"
 #include "data/dataset/shard.hpp"
 #include "experiment/config.hpp"
-#include "model/feed/feed.hpp"
+#include "tensor/feed/feed.hpp"
 
 namespace hopscotch::testing {
 

@@ -16,13 +16,13 @@
 #include "data/dataset/data_schema.hpp"
 #include "data/dataset/shard.hpp"
 #include "experiment/config.hpp"
-#include "model/feed/workspace.hpp"
 #include "model/state/state.hpp"
 #include "model/trial/evaluation.hpp"
 #include "model/trial/evaluator.hpp"
 #include "model/trial/training_pass.hpp"
 #include "model/trial/trial_model.hpp"
 #include "model/trial/trial_state.hpp"
+#include "model/trial/workspace.hpp"
 #include "model/zoo/zoo.hpp"
 
 namespace hopscotch::testing {

@@ -10,11 +10,11 @@
 #include <cmath>
 
 #include "core/rng.hpp"
-#include "model/feed/workspace_impl.hpp"
-#include "model/gpu/norm_pass.hpp"
 #include "model/norm_cases.hpp"
 #include "model/norm_on_host.hpp"
 #include "model/step_cases.hpp"
+#include "tensor/feed/workspace_impl.hpp"
+#include "tensor/gpu/norm_pass.hpp"
 
 namespace hopscotch::testing {
 namespace fused_norm_test {

@@ -4,9 +4,9 @@
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
-#include "model/feed/device_feed.hpp"
-#include "model/feed/workspace_impl.hpp"
 #include "model/feed_cases.hpp"
+#include "tensor/feed/device_feed.hpp"
+#include "tensor/feed/workspace_impl.hpp"
 
 namespace hopscotch {
 namespace gpu_feed_test {

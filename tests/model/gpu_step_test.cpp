@@ -9,10 +9,10 @@
 #include <map>
 #include <thread>
 
-#include "model/feed/workspace_impl.hpp"
-#include "model/gpu/step_graphs.hpp"
 #include "model/state/layout.hpp"
 #include "model/step_cases.hpp"
+#include "tensor/feed/workspace_impl.hpp"
+#include "tensor/gpu/step_graphs.hpp"
 
 namespace hopscotch::testing {
 namespace gpu_step_test {

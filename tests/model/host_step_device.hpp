@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "model/gpu/step_device.hpp"
 #include "model/gpu/update_element.hpp"
+#include "tensor/gpu/step_device.hpp"
 
 namespace hopscotch::testing {
 

@@ -6,10 +6,10 @@
 #include <ATen/ops/arange.h>
 
 #include "fixture.hpp"
-#include "model/network/image_layout.hpp"
-#include "model/network/layers.hpp"
-#include "model/step/step.hpp"
-#include "model/zoo/vision.hpp"
+#include "tensor/network/image_layout.hpp"
+#include "tensor/network/layers.hpp"
+#include "tensor/step/step.hpp"
+#include "tensor/zoo/vision.hpp"
 
 namespace hopscotch::testing {
 namespace image_layout_test {

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "core/rng.hpp"
-#include "model/gpu/feed_device.hpp"
+#include "tensor/gpu/feed_device.hpp"
 
 namespace hopscotch::testing {
 

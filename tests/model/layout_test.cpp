@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "fixture.hpp"
-#include "model/trial/torch_trial_state.hpp"
+#include "tensor/trial/torch_trial_state.hpp"
 
 namespace hopscotch::testing {
 namespace layout_test {

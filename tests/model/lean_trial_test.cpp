@@ -12,8 +12,8 @@
 #include "core/error.hpp"
 #include "core/scratch_directory.hpp"
 #include "fixture.hpp"
-#include "model/step/part_update.hpp"
 #include "model/trial/lean_trial_model.hpp"
+#include "model/trial/part_update.hpp"
 
 namespace hopscotch::testing {
 namespace lean_trial_test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights and gradients of a GPU's steps, on a CPU: copies, what autograd leaves behind, and whole networks.
-#include "model/step/leaves.hpp"
+#include "tensor/step/leaves.hpp"
 
 #include <ATen/Context.h>
 #include <ATen/ops/arange.h>
@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "model/copies_on_host.hpp"
-#include "model/feed/workspace_impl.hpp"
 #include "model/step_cases.hpp"
+#include "tensor/feed/workspace_impl.hpp"
 
 namespace hopscotch::testing {
 namespace leaves_test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The losses that are not written as one operator of torch: equal to torch's to the bit, and no step waits for the device.
-#include "model/step/loss.hpp"
+#include "tensor/step/loss.hpp"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cross_entropy_loss.h>

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "model/network/fused_norm.hpp"
+#include "tensor/network/fused_norm.hpp"
 
 namespace hopscotch::testing {
 

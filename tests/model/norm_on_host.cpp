@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "model/gpu/norm_pass.hpp"
+#include "tensor/gpu/norm_pass.hpp"
 
 namespace hopscotch::testing {
 namespace {

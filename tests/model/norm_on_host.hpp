@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of batch norm as plain loops over the same blocks, threads and pieces: the bits that a GPU must have.
 #pragma once
-#include "model/gpu/norm_device.hpp"
+#include "tensor/gpu/norm_device.hpp"
 
 namespace hopscotch::testing {
 

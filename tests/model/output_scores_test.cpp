@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scores that are taken where the outputs are, against Evaluation's own, on random outputs with ties.
-#include "model/trial/output_scores.hpp"
+#include "tensor/trial/output_scores.hpp"
 
 #include <ATen/ops/from_blob.h>
 #include <gtest/gtest.h>

@@ -11,9 +11,9 @@
 #include "core/byte_view.hpp"
 #include "data/dataset/shard.hpp"
 #include "model/fixture.hpp"
-#include "model/own/trusted_code.hpp"
 #include "model/state/state.hpp"
 #include "model/trial/trial_state.hpp"
+#include "model/zoo/trusted_code.hpp"
 
 namespace hopscotch::testing {
 

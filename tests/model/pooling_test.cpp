@@ -6,7 +6,7 @@
 #include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
 
-#include "model/zoo/vision.hpp"
+#include "tensor/zoo/vision.hpp"
 
 namespace hopscotch {
 namespace pooling_test {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "fixture.hpp"
-#include "model/step/lr_schedule.hpp"
+#include "model/trial/lr_schedule.hpp"
 
 namespace hopscotch::testing {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/gpu/residency.hpp"
+#include "tensor/gpu/residency.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 #include "core/json_reader.hpp"
 #include "experiment/sections.hpp"
-#include "model/step/lr_schedule.hpp"
+#include "model/trial/lr_schedule.hpp"
 
 namespace hopscotch {
 namespace schedule_parity_test {

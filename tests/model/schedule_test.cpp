@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/step/lr_schedule.hpp"
+#include "model/trial/lr_schedule.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // States that come and go while units train, on a device that does everything as late as possible: each unit trains on the
 // right state, and host memory has the right state when a download has ended.
-#include "model/gpu/state_slots.hpp"
+#include "tensor/gpu/state_slots.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include "core/rng.hpp"
 #include "fixture.hpp"
 #include "late_device.hpp"
-#include "model/feed/workspace_impl.hpp"
+#include "tensor/feed/workspace_impl.hpp"
 
 namespace hopscotch {
 namespace state_slots_test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The numbers that captured steps read from memory: the kernel's arithmetic against torch's optimizers, and what is written
 // when.
-#include "model/gpu/step_numbers.hpp"
+#include "tensor/gpu/step_numbers.hpp"
 #include "model/gpu/update_numbers.hpp"
 
 #include <ATen/ops/arange.h>
@@ -10,8 +10,8 @@
 
 #include "model/host_step_device.hpp"
 #include "model/state/layout.hpp"
-#include "model/step/optimizer.hpp"
 #include "model/step_cases.hpp"
+#include "tensor/step/optimizer.hpp"
 
 namespace hopscotch::testing {
 namespace step_numbers_test {

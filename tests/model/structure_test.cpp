@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "model/step/step.hpp"
 #include "model/step_cases.hpp"
+#include "tensor/step/step.hpp"
 
 namespace hopscotch::testing {
 namespace structure_test {

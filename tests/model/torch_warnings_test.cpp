@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/feed/torch_warnings.hpp"
+#include "tensor/feed/torch_warnings.hpp"
 
 #include <c10/util/Exception.h>
 #include <gtest/gtest.h>

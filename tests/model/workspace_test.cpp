@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the trainers of one process share and do not share: each works on a stream of its own, on memory of its own; models
 // of one trainer share blocks that grow. On a CPU, with streams that are only named.
-#include "model/feed/workspace.hpp"
+#include "model/trial/workspace.hpp"
 
 #include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
@@ -14,9 +14,9 @@
 #include <thread>
 
 #include "model/fake_graphs.hpp"
-#include "model/feed/workspace_impl.hpp"
-#include "model/gpu/feed_device.hpp"
 #include "model/step_cases.hpp"
+#include "tensor/feed/workspace_impl.hpp"
+#include "tensor/gpu/feed_device.hpp"
 
 namespace hopscotch::testing {
 namespace workspace_test {

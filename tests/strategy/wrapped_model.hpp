@@ -14,7 +14,7 @@
 #include "core/json.hpp"
 #include "data/batches/shard_source.hpp"
 #include "data/batches/unit.hpp"
-#include "model/network/group_calls.hpp"
+#include "model/lean/group_calls.hpp"
 #include "model/state/state.hpp"
 #include "model/trial/evaluator.hpp"
 #include "model/trial/training_pass.hpp"

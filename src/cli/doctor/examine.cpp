@@ -19,6 +19,7 @@
 #include "core/error.hpp"
 #include "job/build_info.hpp"
 #include "model/gpu/device.hpp"
+#include "model/trial/torch_library.hpp"
 #include "strategy/common/devices.hpp"
 #include "strategy/common/placement.hpp"
 #include "strategy/common/roll_call_messages.hpp"
@@ -28,7 +29,7 @@ namespace hopscotch {
 template <class A>
 void fields(A& a, RankFacts& m) {
     a(m.rank, m.host, m.build, m.cpu, m.cores, m.own_cores, m.memory_bytes, m.shared_bytes, m.limits.open_files,
-      m.limits.locked_bytes, m.limits.file_bytes, m.infiniband, m.gpu, m.gpu_error);
+      m.limits.locked_bytes, m.limits.file_bytes, m.infiniband, m.gpu, m.training_error);
 }
 
 namespace {
@@ -73,6 +74,15 @@ std::uint64_t free_bytes(fs::path const& path) {
     return ::statvfs(path.c_str(), &found) == 0 ? std::uint64_t{found.f_bavail} * found.f_frsize : 0;
 }
 
+// Empty: none.
+template <class Work>
+std::string error_of(Work const& work) try {
+    work();
+    return "";
+} catch (Error const& error) {
+    return error.what();
+}
+
 Reply facts_here(World const& world) {
     Reply out;
     auto& facts = out.facts;
@@ -90,12 +100,13 @@ Reply facts_here(World const& world) {
     facts.limits.file_bytes = limit(RLIMIT_FSIZE);
     std::error_code none;
     facts.infiniband = fs::exists("/sys/class/infiniband", none) && !fs::is_empty("/sys/class/infiniband", none);
-    try {
+    facts.training_error = error_of([] { torch_library(); });
+    auto const device_error = error_of([&] {
         out.device = device_info(resolve_device("auto", world.number_on_host()));
         facts.gpu = out.device.is_gpu() ? out.device.model : "";
-    } catch (Error const& error) {
-        facts.gpu_error = error.what();
-    }
+    });
+    bool const trains = world.rank().value != 0 || world.size() == 1;
+    if (trains && facts.training_error.empty()) facts.training_error = device_error;
     return out;
 }
 

@@ -149,7 +149,7 @@ void look_at_memory(Checkup const& checkup, Findings& out) {
 }
 
 void look_at_devices(Checkup const& checkup, Findings& out) {
-    by_text(checkup, true, [](RankFacts const& rank) { return rank.rank == 0 ? std::string() : rank.gpu_error; }, out);
+    by_text(checkup, true, [](RankFacts const& rank) { return rank.training_error; }, out);
     for (auto const& line : checkup.advice) out.push_back({false, line});
 }
 

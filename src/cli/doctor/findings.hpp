@@ -26,7 +26,8 @@ struct RankFacts {
     std::uint64_t shared_bytes = 0;       // free in /dev/shm
     ProcessLimits limits;
     bool infiniband = false;     // the host has such a device
-    std::string gpu, gpu_error;  // its model, empty: none; the reason why run.device "auto" fails
+    std::string gpu;             // its model; empty: none
+    std::string training_error;  // the reason why LibTorch cannot be loaded, or run.device "auto" fails; empty: none
     std::string folder_error;    // the reason why a run cannot write into the folder; empty: it can
     ClockFacts clock;
 };

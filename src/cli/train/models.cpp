@@ -9,10 +9,10 @@
 #include "data/dataset/data_schema.hpp"
 #include "data/dataset/manifest.hpp"
 #include "experiment/config.hpp"
-#include "model/feed/workspace.hpp"
 #include "model/state/state.hpp"
 #include "model/trial/trial_model.hpp"
 #include "model/trial/trial_state.hpp"
+#include "model/trial/workspace.hpp"
 #include "model/zoo/zoo.hpp"
 
 namespace hopscotch {

@@ -25,9 +25,9 @@
 #include "data/import/csv/csv_delimiter.hpp"
 #include "data/import/csv/csv_new_rows.hpp"
 #include "data/import/image/image_new_rows.hpp"
-#include "model/feed/workspace.hpp"
 #include "model/gpu/device.hpp"
 #include "model/trial/evaluation.hpp"
+#include "model/trial/workspace.hpp"
 #include "rundir/metrics.hpp"
 
 namespace hopscotch {

@@ -15,8 +15,8 @@
 #include "core/json_reader.hpp"
 #include "job/kept_best.hpp"
 #include "job/run_code.hpp"
-#include "model/feed/workspace.hpp"
 #include "model/trial/trial_state.hpp"
+#include "model/trial/workspace.hpp"
 #include "rundir/recorded_run.hpp"
 
 namespace hopscotch {

@@ -1,32 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/gpu/device_block.hpp"
 
-#include <ATen/core/Tensor.h>
-#include <ATen/ops/from_blob.h>
-#include <ATen/ops/zeros.h>
+#include <algorithm>
+#include <vector>
+
+#include "model/gpu/gpu_calls.hpp"
 
 namespace hopscotch {
 namespace {
 
-at::Tensor tensor_of(std::byte* data, std::size_t bytes) {
-    return at::from_blob(data, {static_cast<std::int64_t>(bytes)}, at::TensorOptions(at::kByte));
-}
+class HostBlock final : public DeviceBlock {
+public:
+    explicit HostBlock(std::size_t bytes) : memory_(bytes) {}
+    void copy_to(MutableBytes host) const override { std::ranges::copy(memory_, host.begin()); }
+    void copy_from(ByteView host) override { std::ranges::copy(host, memory_.begin()); }
+
+private:
+    std::vector<std::byte> memory_;
+};
 
 }  // namespace
 
-struct DeviceBlock::Impl {
-    at::Tensor memory;
-};
-
-DeviceBlock::DeviceBlock(std::string const& device, std::size_t bytes)
-    : impl_(std::make_unique<Impl>(
-          at::zeros({static_cast<std::int64_t>(bytes)}, at::TensorOptions(at::Device(device)).dtype(at::kByte)))) {}
-DeviceBlock::~DeviceBlock() = default;
-
-void DeviceBlock::copy_to(MutableBytes host) const { tensor_of(host.data(), host.size()).copy_(impl_->memory); }
-
-void DeviceBlock::copy_from(ByteView host) {
-    impl_->memory.copy_(tensor_of(const_cast<std::byte*>(host.data()), host.size()));  // which is only read
+std::unique_ptr<DeviceBlock> make_device_block(std::string const& device, std::size_t bytes) {
+    if (device != "cpu") return make_gpu_block(device, bytes);
+    return std::make_unique<HostBlock>(bytes);
 }
 
 }  // namespace hopscotch

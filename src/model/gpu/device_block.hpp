@@ -10,18 +10,14 @@ namespace hopscotch {
 
 class DeviceBlock {
 public:
-    DeviceBlock(std::string const& device, std::size_t bytes);  // device: as resolve_device returns it
-    ~DeviceBlock();
-    DeviceBlock(DeviceBlock const&) = delete;
-    DeviceBlock& operator=(DeviceBlock const&) = delete;
+    virtual ~DeviceBlock() = default;
 
     // host: as many bytes. The copy is complete on return.
-    void copy_to(MutableBytes host) const;
-    void copy_from(ByteView host);
-
-private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    virtual void copy_to(MutableBytes host) const = 0;
+    virtual void copy_from(ByteView host) = 0;
 };
+
+std::unique_ptr<DeviceBlock> make_device_block(std::string const& device,
+                                               std::size_t bytes);  // as resolve_device returns it
 
 }  // namespace hopscotch

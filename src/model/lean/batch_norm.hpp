@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/network/group_calls.hpp"
+#include "model/lean/group_calls.hpp"
 
 namespace hopscotch {
 

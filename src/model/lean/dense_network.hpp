@@ -9,7 +9,7 @@
 #include "core/byte_view.hpp"
 #include "model/lean/batch_norm.hpp"
 #include "model/lean/dense_spec.hpp"
-#include "model/network/group_calls.hpp"
+#include "model/lean/group_calls.hpp"
 #include "model/state/layout.hpp"
 
 namespace hopscotch {

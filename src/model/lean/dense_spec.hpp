@@ -19,11 +19,14 @@ struct DenseSpec {
     bool batch_norm = false;           // before every activation: "norms.i.weight"
 };
 
-// With its parameters and buffers.
+// With its parameters and buffers, which are those of the network with tensors.
 struct DenseModel {
     DenseSpec spec;
     std::vector<ParameterSpec> parameters;
     std::vector<BufferSpec> buffers;
 };
+DenseModel dense_model(DenseSpec spec);
+
+double multiply_adds(DenseSpec const& spec);  // of one row, forward
 
 }  // namespace hopscotch

@@ -9,7 +9,7 @@
 #include "data/batches/shard_source.hpp"
 #include "model/lean/elements.hpp"
 #include "model/lean/losses.hpp"
-#include "model/step/lr_schedule.hpp"
+#include "model/trial/lr_schedule.hpp"
 
 namespace hopscotch {
 namespace {

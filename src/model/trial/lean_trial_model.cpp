@@ -6,9 +6,9 @@
 #include "core/cpu_features.hpp"
 #include "core/error.hpp"
 #include "experiment/config.hpp"
-#include "model/feed/workspace_impl.hpp"
 #include "model/trial/lean_evaluator.hpp"
 #include "model/trial/lean_training_pass.hpp"
+#include "model/trial/workspace.hpp"
 
 namespace hopscotch {
 
@@ -28,12 +28,8 @@ void require_lean(CpuFeatures const& cpu) {
             "start a new run with train.engine torch");
 }
 
-bool can_train_lean(Workspace& workspace) { return workspace.impl().in_place(); }
-
 TrialModel make_lean_model(TrialConfig const& config, Manifest const& manifest, DenseModel model, Workspace& workspace) {
-    auto& memory = workspace.impl().lean;
-    if (!memory) memory = std::make_shared<LeanMemory>();
-    auto state = std::make_shared<LeanTrialState>(config, manifest, std::move(model), memory);
+    auto state = std::make_shared<LeanTrialState>(config, manifest, std::move(model), workspace.lean_memory());
     return {state, std::make_unique<LeanTrainingPass>(state), std::make_unique<LeanEvaluator>(state)};
 }
 

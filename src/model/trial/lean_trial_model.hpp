@@ -21,7 +21,7 @@ std::string why_not_lean(TrialConfig const& config, CpuFeatures const& cpu);
 // Throws ConfigError if the CPU lacks what the lean step needs.
 void require_lean(CpuFeatures const& cpu);
 
-bool can_train_lean(Workspace& workspace);  // its models train in the host's memory
+// In a workspace whose models train in the host's memory.
 TrialModel make_lean_model(TrialConfig const& config, Manifest const& manifest, DenseModel model, Workspace& workspace);
 
 }  // namespace hopscotch

@@ -12,7 +12,7 @@
 #include "data/dataset/shard.hpp"
 #include "model/state/initial_values.hpp"
 #include "model/state/safetensors.hpp"
-#include "model/step/lr_schedule.hpp"
+#include "model/trial/lr_schedule.hpp"
 
 namespace hopscotch {
 

@@ -9,7 +9,7 @@
 
 #include "core/device_floats.hpp"
 #include "data/batches/unit.hpp"
-#include "model/network/group_calls.hpp"
+#include "model/lean/group_calls.hpp"
 
 namespace hopscotch {
 

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "experiment/validation_scores.hpp"
 #include "model/trial/evaluation.hpp"
 #include "model/trial/evaluator.hpp"
 #include "model/trial/training_pass.hpp"

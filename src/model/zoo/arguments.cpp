@@ -4,22 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <cmath>
-
-#include "model/network/layers.hpp"
-
 namespace hopscotch {
-namespace {
-
-// Advice for users who imported images as flat rows: rows of 64 may well be 1x8x8.
-std::string image_hint(std::vector<std::int64_t> const& shape) {
-    auto const side = std::llround(std::sqrt(static_cast<double>(elements(shape))));
-    return side * side == elements(shape) ? fmt::format("1x{}x{}", side, side) : "CxHxW";
-}
-
-}  // namespace
-
 Check<double> fraction() {
     auto const refuse = [](double v) {
         return v >= 0 && v < 1 ? "" : fmt::format("must be at least 0 and less than 1 (got {})", v);
@@ -28,27 +13,6 @@ Check<double> fraction() {
 }
 
 std::string shape_text(std::vector<std::int64_t> const& shape) { return fmt::format("{}", fmt::join(shape, "x")); }
-
-std::optional<ImageShape> image_shape(ModelConfig const& model, DataSchema const& data, std::int64_t smallest,
-                                      Problems& problems) {
-    if (data.shape.size() != 3) {
-        complain_of_data(
-            model,
-            fmt::format("{} needs images of shape CxHxW (the dataset's rows have shape {}); import with --shape {}",
-                        model.name, shape_text(data.shape), image_hint(data.shape)),
-            problems);
-        return std::nullopt;
-    }
-    if (std::min(data.shape[1], data.shape[2]) < smallest) {
-        complain_of_data(model,
-                         fmt::format("{0} needs images of at least {1}x{1} (the dataset's rows have shape {2}); use {3}",
-                                     model.name, smallest, shape_text(data.shape),
-                                     model.name == "lenet" ? "mlp" : "lenet or mlp"),
-                         problems);
-        return std::nullopt;
-    }
-    return ImageShape{data.shape[0], data.shape[1], data.shape[2]};
-}
 
 std::int64_t vocabulary(DataSchema const& data) { return data.categories.size() == 1 ? data.categories.front() : 0; }
 

@@ -12,8 +12,6 @@
 
 namespace hopscotch {
 
-struct ImageShape;
-
 // Reads the arguments of a model, which stand in its section.
 struct ArgumentReader : ObjectReader {
     ArgumentReader(ModelConfig const& model, Problems& problems) : ObjectReader(model.arguments, "/model", problems) {
@@ -25,10 +23,6 @@ Check<double> fraction();  // [0, 1)
 
 // "64" or "1x8x8"
 std::string shape_text(std::vector<std::int64_t> const& shape);
-
-// CxHxW of data that are images with both sides at least `smallest`; else complains at /model/name and returns nothing.
-std::optional<ImageShape> image_shape(ModelConfig const& model, DataSchema const& data, std::int64_t smallest,
-                                      Problems& problems);
 
 // The size of the vocabulary of data whose rows are tokens (one number in `categories`); 0 if they are not.
 std::int64_t vocabulary(DataSchema const& data);

@@ -5,9 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "model/trial/network_facts.hpp"
+
 namespace hopscotch {
 
-enum class Mode;
 struct DataSchema;
 struct ModelConfig;
 class Problems;
@@ -30,12 +31,7 @@ void describe_models(Problems& problems);
 double flops_per_row(TrialConfig const& config, DataSchema const& data);
 double flops_per_row(ModelConfig const& model, DataSchema const& data);
 
-// The frozen layers at the start of a network, for model.cache_frozen; none: its first layer trains, or rows change from
-// epoch to epoch.
-struct FrozenPart {
-    double share = 0;          // of the network's multiply-adds
-    std::int64_t outputs = 0;  // floats for each row, which the rest of the network reads
-};
+// For model.cache_frozen; none: the first layer trains, or rows change from epoch to epoch.
 std::optional<FrozenPart> frozen_part(TrialConfig const& config, DataSchema const& data);
 
 // Whether this model, which check_model accepts, draws from torch's own generator: then trainers must not share a process.
@@ -45,14 +41,11 @@ bool draws_from_torch(ModelConfig const& model, DataSchema const& data);
 // CPU, the lean step does (docs/decisions/0073).
 std::string why_torch_step(TrialConfig const& config);
 
-// Throws ConfigError if that is the lean step, and this host's CPU cannot compute it.
+// Makes that step ready: loads LibTorch if the trial needs it. Throws Error if LibTorch cannot be loaded, or if this host's
+// CPU cannot compute the lean step.
 void require_engine(TrialConfig const& config);
 
-// The metrics that a network of the user's own brings with it; none of a model that check_model refuses.
-struct OwnMetricName {
-    std::string name;
-    Mode mode;  // which values are better
-};
+// None of a model that check_model refuses.
 std::vector<OwnMetricName> own_metrics(ModelConfig const& model, DataSchema const& data);
 
 // Adds to problems, under /model: unknown names, unknown or ill-typed arguments, a shape that does not fit.

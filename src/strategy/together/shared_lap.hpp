@@ -14,7 +14,7 @@
 #include "core/byte_view.hpp"
 #include "core/device_floats.hpp"
 #include "core/ids.hpp"
-#include "model/network/group_calls.hpp"
+#include "model/lean/group_calls.hpp"
 #include "schedule/lap.hpp"
 
 namespace hopscotch {

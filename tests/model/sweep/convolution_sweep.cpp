@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trains convolutions of many shapes in both layouts, with guarded memory, and compares them with double precision. It finds
-// the shapes that model/network/image_layout.cpp must list.
+// the shapes that tensor/network/image_layout.cpp must list.
 //   convolution_sweep [--bare]     --bare: by LibTorch alone, without the choice of a layout
 // HOPSCOTCH_LONG: 15,360 shapes instead of 396. Child processes run the cases, so that a case that ends its process is one
 // finding of several.
@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "guarded_memory.hpp"
-#include "model/network/layers.hpp"
+#include "tensor/network/layers.hpp"
 
 namespace hopscotch::testing {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "model/step/lr_schedule.hpp"
+#include "model/trial/lr_schedule.hpp"
 
 namespace hopscotch {
 namespace {

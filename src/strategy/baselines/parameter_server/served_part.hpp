@@ -11,7 +11,7 @@
 
 #include "comm/buffer_pool.hpp"
 #include "experiment/config.hpp"
-#include "model/step/part_update.hpp"
+#include "model/trial/part_update.hpp"
 #include "strategy/together/step_plan.hpp"
 
 namespace hopscotch {

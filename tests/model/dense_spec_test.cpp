@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// A dense network as the lean step knows it, against the network with tensors.
+#include <gtest/gtest.h>
+
+#include "core/json_reader.hpp"
+#include "core/rng.hpp"
+#include "fixture.hpp"
+#include "model/lean/dense_spec.hpp"
+#include "model/zoo/dense.hpp"
+#include "model/zoo/zoo.hpp"
+#include "tensor/zoo/networks.hpp"
+
+namespace hopscotch::testing {
+namespace dense_spec_test {
+
+void expect_same(DenseSpec const& spec, ModelConfig const& model, DataSchema const& data) {
+    Problems problems("");
+    auto const network = maker_of(model.name)(model, data, problems);
+    ASSERT_TRUE(network) << problems.text();
+    auto const dense = dense_model(spec);
+    ASSERT_EQ(dense.parameters.size(), network->parameters().size());
+    for (std::size_t i = 0; i < dense.parameters.size(); ++i) {
+        auto const &mine = dense.parameters[i], &its = network->parameters()[i];
+        EXPECT_EQ(mine.name, its.name);
+        EXPECT_EQ(mine.shape, its.shape);
+        EXPECT_EQ(mine.init.kind, its.init.kind) << mine.name;
+        EXPECT_EQ(mine.init.value, its.init.value) << mine.name;
+    }
+    ASSERT_EQ(dense.buffers.size(), network->buffers().size());
+    for (std::size_t i = 0; i < dense.buffers.size(); ++i) {
+        auto const &mine = dense.buffers[i], &its = network->buffers()[i];
+        EXPECT_EQ(mine.name, its.name);
+        EXPECT_EQ(mine.shape, its.shape);
+        EXPECT_EQ(mine.element, its.element) << mine.name;
+        EXPECT_EQ(mine.value, its.value) << mine.name;
+    }
+    EXPECT_EQ(multiply_adds(spec), network->multiply_adds());
+}
+
+TEST(DenseSpec, IsThatOfTheNetwork) {
+    Rng rng(1);
+    Problems problems("");
+    for (int i = 0; i < 50; ++i) {
+        auto const one_to = [&](std::uint32_t most) { return std::int64_t{1} + rng.below(most); };
+        DataSchema const data{Task::classification, {one_to(3), one_to(9)}, 1 + one_to(9), 1, {}};
+        Json::Array hidden;
+        for (auto layers = rng.below(4); layers > 0; --layers) hidden.emplace_back(one_to(70));
+        auto const mlp = trial_config("mlp", Json::object({{"hidden", Json(hidden)}, {"batch_norm", rng.below(2) == 1}}));
+        expect_same(mlp_spec(mlp.model, data, problems), mlp.model, data);
+        auto const logistic = trial_config("logistic");
+        expect_same(logistic_spec(logistic.model, data, problems), logistic.model, data);
+    }
+    EXPECT_TRUE(problems.empty()) << problems.text();
+}
+
+TEST(DenseSpec, EveryModelOfTheTableCanBeMade) {
+    for (auto const& entry : zoo()) EXPECT_EQ(maker_of(entry.name) == nullptr, entry.synthetic) << entry.name;
+}
+
+}  // namespace dense_spec_test
+}  // namespace hopscotch::testing
