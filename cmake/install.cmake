@@ -3,20 +3,24 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# An installed hopscotch-train looks for LibTorch in lib/hopscotch/torch only, not where this build found it: when that
-# folder is gone, anybody who may write there could put other libraries in its place, which every user would load. So
-# LibTorch is copied there from .deps/, which goes with the source folder; for a LibTorch in another place there is a link.
-# Its libraries for GPUs are some GB, and not all are known before they are loaded: these and NCCL are linked, too. A package
-# (cpack) has no LibTorch.
+# The installed program looks for libhopscotch_torch.so in lib/hopscotch, and this library for LibTorch in
+# lib/hopscotch/torch only, not where the build found it: when that folder is gone, anybody who may write there could put
+# other libraries in its place, which every user would load. So LibTorch is copied there from .deps/, which goes with the
+# source folder; for a LibTorch in another place there is a link. Its libraries for GPUs are some GB, and not all are known
+# before they are loaded: these and NCCL are linked, too. A package (cpack) has no LibTorch.
 set(libraries_place ${CMAKE_INSTALL_LIBDIR}/hopscotch)
-set(rpath "$ORIGIN/../${libraries_place}/torch")
 set(linked_torch ${HOPSCOTCH_TORCH_ROOT}/lib)
 string(FIND "${HOPSCOTCH_TORCH_ROOT}/" "${PROJECT_SOURCE_DIR}/" torch_is_here)
-if(HOPSCOTCH_CUDA)
+if(HOPSCOTCH_CUDA)  # the program itself links LibTorch
   get_filename_component(linked_nccl ${HOPSCOTCH_NCCL_LIBRARY} DIRECTORY)
-  list(APPEND rpath "$ORIGIN/../${libraries_place}/nccl")
-elseif(torch_is_here EQUAL 0)
-  set(linked_torch "")
+  set(rpath "$ORIGIN/../${libraries_place}/torch" "$ORIGIN/../${libraries_place}/nccl")
+else()
+  set(rpath "$ORIGIN/../${libraries_place}")
+  set_target_properties(hopscotch_torch PROPERTIES INSTALL_RPATH "$ORIGIN/torch")
+  install(TARGETS hopscotch_torch LIBRARY DESTINATION ${libraries_place})
+  if(torch_is_here EQUAL 0)
+    set(linked_torch "")
+  endif()
 endif()
 set_target_properties(hopscotch-train PROPERTIES INSTALL_RPATH "${rpath}")
 if(linked_torch)
@@ -33,7 +37,7 @@ else()
   string(REGEX REPLACE "([][+.*()^$?|\\\\])" "\\\\\\1" source_regex "${PROJECT_SOURCE_DIR}/")
   install(CODE "
     if(NOT IS_SYMLINK \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${libraries_place}/torch\")  # a link of yours stays
-      file(GET_RUNTIME_DEPENDENCIES EXECUTABLES [==[$<TARGET_FILE:hopscotch-train>]==]
+      file(GET_RUNTIME_DEPENDENCIES MODULES [==[$<TARGET_FILE:hopscotch_torch>]==]
            RESOLVED_DEPENDENCIES_VAR libraries UNRESOLVED_DEPENDENCIES_VAR others
            POST_INCLUDE_REGEXES [==[^${source_regex}]==] POST_EXCLUDE_REGEXES \".*\")
       file(INSTALL \${libraries} DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${libraries_place}/torch\" FOLLOW_SYMLINK_CHAIN)

@@ -75,7 +75,7 @@ places='
 ^png\.h$                                  | ^data/import/image/png_image\.cpp$   | only png_image.cpp reads PNG
 ^zlib\.h$                                 | ^data/import/[a-z0-9_/]+\.cpp$       | only importers decompress
 ^nlohmann/                                | ^core/json\.cpp$                     | only core/json.cpp parses JSON
-^(model|tensor|strategy|job)/ | ^(model|tensor|strategy|job|analysis/plan|cli/(train|doctor|[a-z_]+\.cpp)) | hopscotch links no LibTorch
+^(model|strategy|job)/ | ^(model|tensor|strategy|job|analysis/plan|cli/(train|doctor|[a-z_]+\.cpp)) | not in hopscotch
 ^CLI/ | ^cli/(cli|common/command|completion/command_tree)\.cpp$ | only these three files read the command line
 ^(torch|ATen|c10)/                        | ^tensor/                             | only tensor knows LibTorch
 ^hopscotch/ | ^tensor/own/plugin\.cpp$ | only plugin.cpp reads what plug-ins are compiled against

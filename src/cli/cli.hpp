@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line. Two programs share it, because LibTorch's static initialisers take 0.3 s of CPU: `hopscotch` has the
-// sub-commands that need no LibTorch. For the others its process becomes `hopscotch-train`.
+// The command line. Two programs share it: `hopscotch` has the sub-commands that need neither MPI nor a model. For the
+// others its process becomes `hopscotch-train`.
 #pragma once
 #include <functional>
 #include <map>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program hopscotch: the sub-commands that need no LibTorch. For the others it starts hopscotch-train in its place.
+// The program hopscotch: the sub-commands that need neither MPI nor a model. For the others it starts hopscotch-train in its
+// place.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -16,9 +17,9 @@
 
 namespace {
 
-constexpr rlim_t k_least_address_bytes = 512 << 20;  // LibTorch and MPI take 470 MB of addresses before main()
+constexpr rlim_t k_least_address_bytes = 512 << 20;  // a run with LibTorch and MPI takes 470 MB of addresses
 
-// Below that, the loader or an initialiser of LibTorch ends the process with its own message.
+// Below that, the loader, MPI or an initialiser of LibTorch ends the process with its own message.
 void require_addresses() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= k_least_address_bytes) return;

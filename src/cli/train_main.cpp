@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program hopscotch-train: the sub-commands that compute with LibTorch. Users start it as hopscotch. It knows the other
-// commands too, because `completion` and `man` write about all of them.
+// The program hopscotch-train: the sub-commands that train, or talk with MPI. Users start it as hopscotch. It knows the
+// other commands too, because `completion` and `man` write about all of them.
 #include <cstdio>
 #include <cstdlib>
 

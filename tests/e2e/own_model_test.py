@@ -418,11 +418,15 @@ class Package(unittest.TestCase):
 
     def no_library_of_the_build(self):
         """When its folder is gone, someone else may put libraries there."""
-        elf = self.run_here("readelf", "-d", self.prefix / "bin/hopscotch-train")
-        places = re.search(r"R(?:UN)?PATH.*\[(.*)\]", elf)[1].split(":")
-        self.assertIn("hopscotch/torch", places[0])
-        self.assertEqual([place for place in places if pathlib.Path(place).is_relative_to(SOURCE)], [])
-        self.assertTrue((self.prefix / "bin" / places[0].replace("$ORIGIN/", "")).exists(), places)
+        for file, holds in (
+            ("bin/hopscotch-train", "libhopscotch_torch.so"),
+            ("lib/hopscotch/libhopscotch_torch.so", "libc10.so"),
+        ):
+            file = self.prefix / file
+            elf = self.run_here("readelf", "-d", file)
+            places = re.search(r"R(?:UN)?PATH.*\[(.*)\]", elf)[1].split(":")
+            self.assertEqual([place for place in places if pathlib.Path(place).is_relative_to(SOURCE)], [])
+            self.assertTrue((file.parent / places[0].replace("$ORIGIN/", "") / holds).exists(), places)
 
 
 if __name__ == "__main__":

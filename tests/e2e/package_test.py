@@ -16,6 +16,7 @@ FILES = [
     "bin/hopscotch-train",
     "include/hopscotch/model.hpp",
     "lib/cmake/hopscotch/hopscotchConfig.cmake",
+    "lib/hopscotch/libhopscotch_torch.so",
     "share/bash-completion/completions/hopscotch",
     "share/doc/hopscotch/README.md",
     "share/hopscotch/configs/digits-grid.json",

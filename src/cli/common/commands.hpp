@@ -5,7 +5,7 @@
 
 namespace hopscotch {
 
-// Of the program hopscotch, which does not link LibTorch.
+// Of the program hopscotch, which links no LibTorch.
 Work add_compare(Command command);
 Work add_ctl(Command command);
 Work add_data(Command command);

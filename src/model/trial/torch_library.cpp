@@ -17,7 +17,8 @@ TorchLibrary& loaded() {
     auto* const entry = library == nullptr ? nullptr : dlsym(library, "hopscotch_torch_library");
     if (entry == nullptr)
         throw Error(fmt::format(
-            "LibTorch cannot be loaded ({}); install Hopscotch again, or see hopscotch doctor about limits of memory",
+            "LibTorch cannot be loaded ({}); see docs/install.md on its place, or allow more memory with `ulimit -v "
+            "unlimited`",
             dlerror()));
     return *reinterpret_cast<TorchLibrary* (*)()>(entry)();
 }

@@ -41,11 +41,10 @@ public:
 
     virtual std::unique_ptr<TorchWorkspace> make_workspace(WorkspaceSettings const& settings) = 0;
 
-    // values: [1 + slots, size], parameters and slots, which it updates and does not own. decayed: the first so many have
-    // weight decay.
     struct Part {
-        float* values;
-        std::int64_t slots, size, decayed;
+        float* values;  // [1 + slots, size]: parameters and slots, which the update changes and does not own
+        std::int64_t slots, size;
+        std::int64_t decayed;  // number of parameters with weight decay, which are the first ones
     };
     virtual std::unique_ptr<TorchPartUpdate> make_part_update(TrainConfig const& train, Part part) = 0;
 

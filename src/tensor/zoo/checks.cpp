@@ -17,7 +17,7 @@
 namespace hopscotch {
 namespace {
 
-std::unique_ptr<Network> made(ModelConfig const& model, DataSchema const& data, Problems& problems) {
+std::unique_ptr<Network> network_of(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     auto const make = maker_of(model.name);
     require(make != nullptr, "the zoo has no network of this name");
     return make(model, data, problems);
@@ -64,14 +64,14 @@ void check_cached(ModelConfig const& model, Network const& network, std::vector<
 }  // namespace
 
 void check_network(ModelConfig const& model, DataSchema const& data, Problems& problems) {
-    auto const network = made(model, data, problems);
+    auto const network = network_of(model, data, problems);
     if (!network) return;
     auto const from_file = pretrained_names(model, *network, problems);
     if (model.cache_frozen) check_cached(model, *network, from_file, problems);
 }
 
 std::optional<NetworkFacts> network_facts(ModelConfig const& model, DataSchema const& data, Problems& problems) {
-    auto network = made(model, data, problems);
+    auto network = network_of(model, data, problems);
     if (!network) return std::nullopt;
     NetworkFacts out;
     if (!model.freeze.empty()) out.frozen = frozen_part(model, *network);
@@ -83,7 +83,7 @@ std::optional<NetworkFacts> network_facts(ModelConfig const& model, DataSchema c
 
 std::unique_ptr<Network> accepted_network(ModelConfig const& model, DataSchema const& data) {
     Problems problems("model");
-    auto network = made(model, data, problems);
+    auto network = network_of(model, data, problems);
     problems.throw_if_any();
     return without_cached_stages(model, std::move(network));
 }
