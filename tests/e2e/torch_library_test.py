@@ -37,6 +37,7 @@ class TorchLibrary(Case):
                 ["run", "e.json", "--dry-run"],
                 ["run", "e.json", "--trainers", "2", "--overwrite"],
                 ["replay", "out"],
+                ["predict", "out", "digits", "--out", "predictions.csv"],
             ):
                 code, out, err = self.run_alone(*words)
                 self.assertEqual(code, 0, f"{words}: {out}{err}")

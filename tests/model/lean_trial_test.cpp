@@ -69,6 +69,8 @@ TEST_F(LeanTrial, IsChosenByTheConfiguration) {
     auto from_file = config_with(mlp);
     from_file.model.init_from = (folder.path() / "model.safetensors").string();
     saved.trial->state->save(from_file.model.init_from, Json::object({}));
+    EXPECT_TRUE(Bound(from_file).is_lean());
+    from_file.model.freeze = {"layers.0.*"};
     EXPECT_FALSE(Bound(from_file).is_lean());
     auto lenet = config_with(R"({"name": "lenet"})");
     EXPECT_EQ(Trial(lenet, digits(8))->state->layout().update_by, UpdateBy::torch);

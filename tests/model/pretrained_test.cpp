@@ -53,17 +53,21 @@ TEST(InitFrom, StrictTakesEverythingAndEma) {
     auto config = bn_mlp();
     config.model.init_from = from.path();
     config.train.ema = 0.9;
-    Trial trial(config, digits(40));
-    AlignedBlock state(trial->state->layout().bytes);
-    trial->state->initialise(state.bytes(), 99, TrialId(5));
-    for (auto const* name : {"layers.0.weight", "norms.0.running_mean", "norms.1.bias", "layers.2.bias"}) {
-        auto const& tensor = trial->state->layout().find(name);
-        EXPECT_EQ(std::memcmp(state.bytes().data() + tensor.offset, from.at(name), tensor.bytes), 0) << name;
+    for (auto const engine : {Engine::automatic, Engine::torch}) {
+        config.train.arithmetic.engine = engine;
+        Trial trial(config, digits(40));
+        AlignedBlock state(trial->state->layout().bytes);
+        trial->state->initialise(state.bytes(), 99, TrialId(5));
+        for (auto const* name : {"layers.0.weight", "norms.0.running_mean", "norms.1.bias", "layers.2.bias"}) {
+            auto const& tensor = trial->state->layout().find(name);
+            EXPECT_EQ(std::memcmp(state.bytes().data() + tensor.offset, from.at(name), tensor.bytes), 0) << name;
+        }
+        auto const& average = trial->state->layout().find("layers.2.weight/ema");
+        EXPECT_EQ(std::memcmp(state.bytes().data() + average.offset, from.at("layers.2.weight"), average.bytes), 0);
+        auto const& batches = trial->state->layout().find("norms.0.num_batches_tracked");
+        EXPECT_EQ(*reinterpret_cast<std::int64_t*>(state.bytes().data() + batches.offset), 6)
+            << "40 rows in batches of 7";
     }
-    auto const& average = trial->state->layout().find("layers.2.weight/ema");
-    EXPECT_EQ(std::memcmp(state.bytes().data() + average.offset, from.at("layers.2.weight"), average.bytes), 0);
-    auto const& batches = trial->state->layout().find("norms.0.num_batches_tracked");
-    EXPECT_EQ(*reinterpret_cast<std::int64_t*>(state.bytes().data() + batches.offset), 6) << "40 rows in batches of 7";
 }
 
 TEST(InitFrom, ListsWhatDoesNotFit) {

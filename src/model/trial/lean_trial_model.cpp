@@ -17,7 +17,7 @@ std::string why_not_lean(TrialConfig const& config, CpuFeatures const& cpu) {
     if (engine != Engine::lean && !cpu.has_lean_step()) return "the CPU has no AVX2";
     if (engine == Engine::torch) return "train.engine is torch";
     if (config.train.arithmetic.precision == Precision::bf16) return "train.precision is bf16";
-    if (!config.model.init_from.empty()) return "model.init_from is set";
+    if (!config.model.freeze.empty()) return "model.freeze is set";
     return "";
 }
 

@@ -13,6 +13,7 @@
 #include "model/state/initial_values.hpp"
 #include "model/state/safetensors.hpp"
 #include "model/trial/lr_schedule.hpp"
+#include "model/trial/pretrained.hpp"
 
 namespace hopscotch {
 
@@ -21,6 +22,7 @@ LeanTrialState::LeanTrialState(TrialConfig config, Manifest const& manifest, Den
     : config_(std::move(config)),
       data_(schema_of(manifest)),
       model_(std::move(model)),
+      pretrained_(accepted_pretrained(config_.model, specs_of(model_))),
       layout_(make_layout(layout_request())),
       parameter_floats_(layout_.end_of(Block::parameter) / sizeof(float)),
       network_(model_.spec, layout_),
@@ -35,6 +37,7 @@ LeanTrialState::~LeanTrialState() = default;
 void LeanTrialState::initialise(MutableBytes state, std::uint64_t seed, TrialId trial, int threads) {
     auto const key = stream_key(seed, Purpose::initialisation, {trial.value});
     initialise_state(state, layout_, layout_request(), key, threads);
+    load_pretrained(config_.model.init_from, pretrained_, layout_, state);
 }
 
 void LeanTrialState::bind(MutableBytes state) {

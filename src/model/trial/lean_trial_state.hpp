@@ -4,6 +4,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -55,6 +56,7 @@ private:
     TrialConfig config_;
     DataSchema data_;
     DenseModel model_;
+    std::vector<std::string> pretrained_;  // names of tensors of model.init_from
     StateLayout layout_;
     std::size_t parameter_floats_;
     DenseNetwork network_;

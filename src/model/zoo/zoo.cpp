@@ -13,6 +13,7 @@
 #include "data/batches/augment.hpp"
 #include "experiment/loss_traits.hpp"
 #include "model/trial/lean_trial_model.hpp"
+#include "model/trial/pretrained.hpp"
 #include "model/trial/torch_library.hpp"
 #include "model/zoo/dense.hpp"
 #include "model/zoo/synthetic.hpp"
@@ -132,10 +133,8 @@ bool is_dense(ModelConfig const& model) {
     return row != nullptr && row->dense != nullptr;
 }
 
-// A dense network that has nothing to do with a file of weights needs no LibTorch before it trains.
-bool knows_dense(ModelConfig const& model) {
-    return is_dense(model) && model.init_from.empty() && model.freeze.empty() && !model.cache_frozen;
-}
+// A dense network whose layers all train needs no LibTorch before it does.
+bool knows_dense(ModelConfig const& model) { return is_dense(model) && model.freeze.empty() && !model.cache_frozen; }
 
 DenseSpec dense_spec(ModelConfig const& model, DataSchema const& data) {
     Problems problems("model");
@@ -264,7 +263,8 @@ void check_model(ModelConfig const& model, DataSchema const& data, Problems& pro
         return problems.add(model.arguments.at_position(), "/model/name",
                             fmt::format("{} does not fit the dataset (its task is language); use gpt", model.name));
     if (!knows_dense(model)) return torch_library().check(model, data, problems);
-    static_cast<void>(row->dense(model, data, problems));
+    auto const spec = row->dense(model, data, problems);
+    if (problems.empty()) pretrained_names(model, specs_of(dense_model(spec)), problems);
 }
 
 void check_model(TrialConfig const& config, DataSchema const& data, Problems& problems) {

@@ -3,14 +3,15 @@
 
 #include <ATen/ops/empty_like.h>
 
+#include "model/trial/pretrained.hpp"
 #include "tensor/network/noise.hpp"
 
 namespace hopscotch {
 
 std::string Network::head() const {
     auto const& last = parameters().back().name;
-    auto const dot = last.rfind('.');
-    return dot == last.npos ? last : last.substr(0, dot + 1);
+    auto const module = module_of(last);
+    return module.empty() ? last : module;
 }
 
 std::vector<NetworkMetric> const& Network::metrics() const {

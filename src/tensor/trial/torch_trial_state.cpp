@@ -20,22 +20,16 @@
 #include "model/trial/lr_schedule.hpp"
 #include "tensor/feed/workspace_impl.hpp"
 #include "tensor/gpu/state_slots.hpp"
-#include "tensor/network/pretrained.hpp"
+#include "model/trial/pretrained.hpp"
+#include "tensor/network/specs.hpp"
 #include "tensor/trial/cached_start.hpp"
 #include "tensor/trial/pretrained_weights.hpp"
 
 namespace hopscotch {
 namespace {
 
-std::vector<std::string> accepted_pretrained(ModelConfig const& model, Network& network) {
-    Problems problems("model");
-    auto names = pretrained_names(model, network, problems);
-    problems.throw_if_any();
-    return names;
-}
-
 FrozenParameters read_frozen(ModelConfig const& model, Network const& network, Workspace::Impl& workspace) {
-    auto const is_frozen = frozen_parameters(model, network);
+    auto const is_frozen = frozen_parameters(model, network.parameters());
     FrozenParameters frozen(is_frozen.size());
     if (std::find(is_frozen.begin(), is_frozen.end(), true) == is_frozen.end()) return frozen;
     PretrainedWeights const weights(model.init_from, workspace);
@@ -87,8 +81,8 @@ TorchTrialState::TorchTrialState(TrialConfig config, Manifest const& manifest, s
       feed_(config_.data, seen_by(*network, manifest), workspace_),
       step_(std::move(network), {config_.model.name, structure_of(config_, data_)}, config_.train, workspace_),
       cached_start_(start_of(config_, manifest, step_, workspace_)),
-      pretrained_(accepted_pretrained(config_.model, step_.network())),
-      is_frozen_(frozen_parameters(config_.model, step_.network())),
+      pretrained_(accepted_pretrained(config_.model, specs_of(step_.network()))),
+      is_frozen_(frozen_parameters(config_.model, step_.network().parameters())),
       frozen_(read_frozen(config_.model, step_.network(), workspace_)),
       layout_(make_layout(layout_request())),
       memory_kind_(kind_of(config_)) {}
@@ -103,7 +97,7 @@ void TorchTrialState::initialise(MutableBytes state, std::uint64_t seed, TrialId
     auto const key = stream_key(seed, Purpose::initialisation, {trial.value});
     initialise_state(state, layout_, layout_request(), key, threads);
     if (auto const values = step_.network().initial_values(key)) load_initial(state, *values);
-    if (!pretrained_.empty()) load_pretrained(state);
+    load_pretrained(config_.model.init_from, pretrained_, layout_, state);
 }
 
 void TorchTrialState::load_initial(MutableBytes state, std::vector<at::Tensor> const& values) const {
@@ -119,22 +113,6 @@ void TorchTrialState::load_initial(MutableBytes state, std::vector<at::Tensor> c
         if (config_.train.ema > 0) write(slot_name(parameters[i].name, k_ema_slot), values[i]);
     }
     for (std::size_t i = 0; i < buffers.size(); ++i) write(buffers[i].name, values[parameters.size() + i]);
-}
-
-void TorchTrialState::load_pretrained(MutableBytes state) const {
-    auto const file = SafetensorsFile::open(config_.model.init_from);
-    for (auto const& tensor : layout_.tensors) {
-        auto const averaged = tensor.slot_kind == k_ema_slot;
-        if (tensor.block != Block::parameter && tensor.block != Block::buffer && !averaged) continue;
-        auto const name =
-            averaged ? tensor.name.substr(0, tensor.name.size() - slot_name("", k_ema_slot).size()) : tensor.name;
-        if (!std::binary_search(pretrained_.begin(), pretrained_.end(), name)) continue;
-        auto* const at = state.data() + tensor.offset;
-        if (tensor.element == Element::float32)
-            file.read(name, std::span(reinterpret_cast<float*>(at), tensor.bytes / sizeof(float)));
-        else
-            file.read(name, std::span(reinterpret_cast<std::int64_t*>(at), tensor.bytes / sizeof(std::int64_t)));
-    }
 }
 
 at::Tensor TorchTrialState::floats_of(MutableBytes state) const {

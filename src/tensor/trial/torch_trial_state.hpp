@@ -65,7 +65,6 @@ private:
     at::Tensor floats_of(MutableBytes state) const;
     void point_to(MutableBytes state);
     void load_initial(MutableBytes state, std::vector<at::Tensor> const& values) const;
-    void load_pretrained(MutableBytes state) const;
 
     TrialConfig config_;
     DataSchema data_;

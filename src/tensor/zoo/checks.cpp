@@ -10,7 +10,8 @@
 #include "core/json_reader.hpp"
 #include "data/dataset/data_schema.hpp"
 #include "experiment/config.hpp"
-#include "tensor/network/pretrained.hpp"
+#include "model/trial/pretrained.hpp"
+#include "tensor/network/specs.hpp"
 #include "tensor/network/tail.hpp"
 #include "tensor/zoo/networks.hpp"
 
@@ -24,7 +25,7 @@ std::unique_ptr<Network> network_of(ModelConfig const& model, DataSchema const& 
 }
 
 std::size_t frozen_stages(ModelConfig const& model, Network const& network) {
-    return frozen_stages(network, frozen_parameters(model, network));
+    return frozen_stages(network, frozen_parameters(model, network.parameters()));
 }
 
 std::unique_ptr<Network> without_cached_stages(ModelConfig const& model, std::unique_ptr<Network> network) {
@@ -66,7 +67,7 @@ void check_cached(ModelConfig const& model, Network const& network, std::vector<
 void check_network(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     auto const network = network_of(model, data, problems);
     if (!network) return;
-    auto const from_file = pretrained_names(model, *network, problems);
+    auto const from_file = pretrained_names(model, specs_of(*network), problems);
     if (model.cache_frozen) check_cached(model, *network, from_file, problems);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tensor/network/pretrained.hpp"
+#include "model/trial/pretrained.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,10 +8,13 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 
 #include "core/error.hpp"
 #include "core/json_reader.hpp"
 #include "experiment/config.hpp"
+#include "model/lean/dense_spec.hpp"
+#include "model/state/safetensors.hpp"
 
 namespace hopscotch {
 namespace {
@@ -22,35 +25,13 @@ bool matches(std::string const& pattern, std::string const& name) {
     return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
 }
 
-std::string module_of(std::string const& name) {
-    auto const dot = name.rfind('.');
-    return dot == name.npos ? "" : name.substr(0, dot + 1);
-}
-
 using Shapes = std::map<std::string, std::vector<std::int64_t>>;
 
-// Of the network and the frozen start before it.
-std::vector<ParameterSpec> all_parameters(Network& network) {
-    auto out = network.frozen_start() == nullptr ? std::vector<ParameterSpec>{} : network.frozen_start()->parameters();
-    out.insert(out.end(), network.parameters().begin(), network.parameters().end());
-    return out;
-}
-
-Shapes shapes_of(Network& network) {
+Shapes shapes_of(NetworkSpecs const& network) {
     Shapes shapes;
-    for (auto const& spec : all_parameters(network)) shapes[spec.name] = spec.shape;
-    for (auto const& spec : network.buffers()) shapes[spec.name] = spec.shape;
-    if (network.frozen_start() == nullptr) return shapes;
-    for (auto const& spec : network.frozen_start()->buffers()) shapes[spec.name] = spec.shape;
+    for (auto const& spec : network.parameters) shapes[spec.name] = spec.shape;
+    for (auto const& spec : network.buffers) shapes[spec.name] = spec.shape;
     return shapes;
-}
-
-std::vector<bool> frozen_of(ModelConfig const& model, std::vector<ParameterSpec> const& specs) {
-    std::vector<bool> frozen;
-    for (auto const& spec : specs)
-        frozen.push_back(std::any_of(model.freeze.begin(), model.freeze.end(),
-                                     [&](auto const& pattern) { return matches(pattern, spec.name); }));
-    return frozen;
 }
 
 std::string listed(std::vector<std::string> const& names) {
@@ -108,13 +89,12 @@ Matching match(Shapes const& wanted, SafetensorsFile const& file) {
     return out;
 }
 
-void check_frozen(ModelConfig const& model, Network& network, std::set<std::string> const& loaded, Problems& problems) {
+void check_frozen(ModelConfig const& model, std::vector<ParameterSpec> const& specs, std::set<std::string> const& loaded, Problems& problems) {
     auto const complain = [&](std::string const& why) { problems.add({}, "/model/freeze", why); };
-    auto const specs = all_parameters(network);
     for (auto const& pattern : model.freeze)
         if (std::none_of(specs.begin(), specs.end(), [&](auto const& spec) { return matches(pattern, spec.name); }))
             complain(no_parameter(pattern, specs));
-    auto const frozen = frozen_of(model, specs);
+    auto const frozen = frozen_parameters(model, specs);
     if (std::find(frozen.begin(), frozen.end(), false) == frozen.end())
         complain("every parameter is frozen (nothing is left to train); freeze fewer");
     std::vector<std::string> without;
@@ -126,11 +106,24 @@ void check_frozen(ModelConfig const& model, Network& network, std::set<std::stri
 
 }  // namespace
 
-std::vector<bool> frozen_parameters(ModelConfig const& model, Network const& network) {
-    return frozen_of(model, network.parameters());
+std::string module_of(std::string const& name) {
+    auto const dot = name.rfind('.');
+    return dot == name.npos ? "" : name.substr(0, dot + 1);
 }
 
-std::vector<std::string> pretrained_names(ModelConfig const& model, Network& network, Problems& problems) {
+NetworkSpecs specs_of(DenseModel const& model) {
+    return {model.parameters, model.buffers, module_of(model.parameters.back().name)};
+}
+
+std::vector<bool> frozen_parameters(ModelConfig const& model, std::vector<ParameterSpec> const& parameters) {
+    std::vector<bool> frozen;
+    for (auto const& spec : parameters)
+        frozen.push_back(std::any_of(model.freeze.begin(), model.freeze.end(),
+                                     [&](auto const& pattern) { return matches(pattern, spec.name); }));
+    return frozen;
+}
+
+std::vector<std::string> pretrained_names(ModelConfig const& model, NetworkSpecs const& network, Problems& problems) {
     if (model.init_from.empty()) return {};
     auto const complain = [&](std::string const& why) {
         problems.add({}, "/model/init_from", fmt::format("{}: {}", model.init_from, why));
@@ -138,7 +131,7 @@ std::vector<std::string> pretrained_names(ModelConfig const& model, Network& net
     try {
         auto wanted = shapes_of(network);
         auto const file = SafetensorsFile::open(model.init_from);
-        auto const head = model.init_mode == InitFrom::head ? network.head() : "";
+        auto const head = model.init_mode == InitFrom::head ? network.head : "";
         if (model.init_mode == InitFrom::head && head.empty())
             complain(fmt::format("{} has no last layer of its own (init_mode \"head\" starts it fresh); use \"partial\"",
                                  model.name));
@@ -155,11 +148,36 @@ std::vector<std::string> pretrained_names(ModelConfig const& model, Network& net
             complain(fmt::format("nothing fits this model ({} tensors, such as \"{}\")", file.entries().size(),
                                  file.entries().empty() ? "" : file.entries().begin()->first));
         }
-        check_frozen(model, network, {found.matched.begin(), found.matched.end()}, problems);
+        check_frozen(model, network.parameters, {found.matched.begin(), found.matched.end()}, problems);
         return std::move(found.matched);
     } catch (DataError const& error) {
         problems.add({}, "/model/init_from", error.what());
         return {};
+    }
+}
+
+std::vector<std::string> accepted_pretrained(ModelConfig const& model, NetworkSpecs const& network) {
+    Problems problems("model");
+    auto names = pretrained_names(model, network, problems);
+    problems.throw_if_any();
+    return names;
+}
+
+void load_pretrained(std::string const& path, std::vector<std::string> const& names, StateLayout const& layout,
+                     MutableBytes state) {
+    if (names.empty()) return;
+    auto const file = SafetensorsFile::open(path);
+    for (auto const& tensor : layout.tensors) {
+        auto const averaged = tensor.slot_kind == k_ema_slot;
+        if (tensor.block != Block::parameter && tensor.block != Block::buffer && !averaged) continue;
+        auto const name =
+            averaged ? tensor.name.substr(0, tensor.name.size() - slot_name("", k_ema_slot).size()) : tensor.name;
+        if (!std::binary_search(names.begin(), names.end(), name)) continue;
+        auto* const at = state.data() + tensor.offset;
+        if (tensor.element == Element::float32)
+            file.read(name, std::span(reinterpret_cast<float*>(at), tensor.bytes / sizeof(float)));
+        else
+            file.read(name, std::span(reinterpret_cast<std::int64_t*>(at), tensor.bytes / sizeof(std::int64_t)));
     }
 }
 
