@@ -74,6 +74,7 @@ pack_programs() {
     mapfile -t programs < <(cut -d' ' -f1 "$build/gpu_tests.txt" | sort -u)
     mkdir -p "$out/bin" "$out/tests"
     cp "$build/hopscotch" "$build/hopscotch-train" "$out/bin"
+    if [[ -e $build/libhopscotch_torch.so ]]; then cp "$build/libhopscotch_torch.so" "$out/bin"; fi  # a rehearsal on a CPU
     for program in "${programs[@]}"; do cp "$build/tests/$program" "$out/tests"; done
     strip --strip-all "$out"/bin/* "$out"/tests/*
     cp "$build/gpu_tests.txt" "$out/tests"

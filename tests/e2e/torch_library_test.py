@@ -34,10 +34,10 @@ class TorchLibrary(Case):
         for model in ({"name": "logistic"}, {"name": "mlp", "hidden": [16], "batch_norm": True}):
             self.write(experiment(model=model))
             for words in (
-                ["run", "e.json", "--dry-run"],
+                ["run", "e.json", "--dry-run", "--overwrite"],
                 ["run", "e.json", "--trainers", "2", "--overwrite"],
                 ["replay", "out"],
-                ["predict", "out", "digits", "--out", "predictions.csv"],
+                ["predict", "out", "digits", "--out", f"{model['name']}.csv"],
             ):
                 code, out, err = self.run_alone(*words)
                 self.assertEqual(code, 0, f"{words}: {out}{err}")
