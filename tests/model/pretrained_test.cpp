@@ -65,8 +65,7 @@ TEST(InitFrom, StrictTakesEverythingAndEma) {
         auto const& average = trial->state->layout().find("layers.2.weight/ema");
         EXPECT_EQ(std::memcmp(state.bytes().data() + average.offset, from.at("layers.2.weight"), average.bytes), 0);
         auto const& batches = trial->state->layout().find("norms.0.num_batches_tracked");
-        EXPECT_EQ(*reinterpret_cast<std::int64_t*>(state.bytes().data() + batches.offset), 6)
-            << "40 rows in batches of 7";
+        EXPECT_EQ(*reinterpret_cast<std::int64_t*>(state.bytes().data() + batches.offset), 6) << "40 rows in batches of 7";
     }
 }
 

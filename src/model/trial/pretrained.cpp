@@ -89,7 +89,8 @@ Matching match(Shapes const& wanted, SafetensorsFile const& file) {
     return out;
 }
 
-void check_frozen(ModelConfig const& model, std::vector<ParameterSpec> const& specs, std::set<std::string> const& loaded, Problems& problems) {
+void check_frozen(ModelConfig const& model, std::vector<ParameterSpec> const& specs, std::set<std::string> const& loaded,
+                  Problems& problems) {
     auto const complain = [&](std::string const& why) { problems.add({}, "/model/freeze", why); };
     for (auto const& pattern : model.freeze)
         if (std::none_of(specs.begin(), specs.end(), [&](auto const& spec) { return matches(pattern, spec.name); }))
