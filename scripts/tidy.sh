@@ -31,7 +31,7 @@ fi
 mapfile -t files < <(for file in "${given[@]}"; do
     source=${file%.hpp}
     source=${source%.cpp}.cpp
-    [[ "$file" =~ ^src/.*\.(hpp|cpp)$ && -f "$source" && "$source" != src/model/gpu/cuda_* ]] && echo "$source"
+    [[ "$file" =~ ^src/.*\.(hpp|cpp)$ && -f "$source" && "$source" != src/tensor/gpu/cuda_* ]] && echo "$source"
 done | sort -u)
 if [[ ${#files[@]} -eq 0 ]]; then
     echo "tidy: no sources in src/ to look at"

@@ -43,7 +43,7 @@ public:
     virtual StepGraphCounts graphs() const = 0;
 };
 
-// One per trainer, and of one thread.
+// One per trainer. One thread at a time uses it.
 class Workspace {
 public:
     Workspace(std::string device, int threads, GpuMode mode = {});
