@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device that a trainer computes on, and its memory. The rules are pure functions, so they are tested on machines without
-// a GPU. The calls of a GPU are in tensor/gpu/cuda_device.cpp.
+// The device that a trainer computes on, and its memory. The rules are pure functions, so they are tested on machines
+// without a GPU. The calls of a GPU are in tensor/gpu/cuda_device.cpp.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -9,8 +9,10 @@
 
 #include "core/cpu_features.hpp"
 #include "core/error.hpp"
+#include "core/json_reader.hpp"
 #include "core/key_watcher.hpp"
 #include "data/batches/augment.hpp"
+#include "data/dataset/data_schema.hpp"
 #include "experiment/loss_traits.hpp"
 #include "model/trial/lean_trial_model.hpp"
 #include "model/trial/pretrained.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensor/trial/torch_trial_model.hpp"
 
+#include "data/batches/shard_source.hpp"
 #include "tensor/trial/torch_evaluator.hpp"
 #include "tensor/trial/torch_training_pass.hpp"
 #include "tensor/trial/torch_trial_state.hpp"

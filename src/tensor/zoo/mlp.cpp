@@ -7,6 +7,7 @@
 #include <ATen/ops/tanh_backward.h>
 #include <ATen/ops/threshold_backward.h>
 
+#include "core/json_reader.hpp"
 #include "model/lean/elements.hpp"
 #include "model/zoo/dense.hpp"
 #include "tensor/network/layers.hpp"
