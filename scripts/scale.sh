@@ -3,7 +3,7 @@
 # once and train nothing (tests/scale). Prints one table:
 #   scripts/scale.sh [TRAINERS [TRIALS]]        1000 trainers and 4000 trials x 10 epochs take some minutes and 4 GB of disk
 #   run      laps that rank 0 took a second, CPU of its thread a lap in the first and in the last tenth; memory of the
-#            program (LibTorch for the most part), with the prepared run, at the last lap, and at the peak, the report
+#            program, with the prepared run, at the last lap, and at the peak, the report
 #   resume   of the directory that `run` left, cut off after half of its journal: seconds until the first lap
 #   loss     of one trainer in the middle: seconds until a lap goes out again
 #   search   asha, which decides during the run
