@@ -6,7 +6,8 @@ import pathlib
 import subprocess
 import unittest
 
-from harness import BINARY, Case, experiment
+from harness import BINARY, MPIRUN, Case, experiment
+from limits import RUN_LIMIT_S
 
 
 class TorchLibrary(Case):
@@ -52,6 +53,16 @@ class TorchLibrary(Case):
         for changes in ({"model": {"name": "lenet"}}, {"train": {"epochs": 1, "batch_size": 32, "engine": "torch"}}):
             self.write(experiment(**changes))
             self.refused("run", "e.json", "--trainers", "2")
+
+    def test_a_trainer_without_it_ends_the_run_before_the_first_lap(self):
+        self.write(experiment(train={"epochs": 1, "batch_size": 32, "engine": "torch"}))
+        whole, bare = ["-np", "2", BINARY, "run", "e.json"], ["-np", "1", self.program, "run", "e.json"]
+        done = subprocess.run(
+            [*MPIRUN, *whole, ":", *bare], cwd=self.cwd, capture_output=True, text=True, timeout=RUN_LIMIT_S
+        )
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"(?m)^LibTorch cannot be loaded \(libhopscotch_torch.so: ")
+        self.assertFalse((self.cwd / "out/units-1.bin").exists())
 
     def test_doctor_looks_for_it(self):
         code, out, err = self.run_alone("doctor", ".")
