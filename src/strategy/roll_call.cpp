@@ -6,7 +6,8 @@
 
 #include <map>
 #include <optional>
-#include <set>
+#include <string>
+#include <vector>
 
 #include "comm/codec.hpp"
 #include "comm/courier.hpp"
@@ -28,13 +29,20 @@ namespace {
 
 constexpr double k_word_s = 10;  // between two lines about trainers that still open their data
 
-// Each complaint once, for any number of trainers that have it.
+// Each complaint once, with the trainers that have it, unless all have the same one.
 void refuse_complaints(std::map<Rank, Hello> const& hellos) {
-    std::set<std::string> complaints;
+    std::map<std::string, std::vector<Rank>> complaints;
     for (auto const& [rank, hello] : hellos)
-        if (!hello.error.empty()) complaints.insert(hello.error);
+        if (!hello.error.empty()) complaints[hello.error].push_back(rank);
     std::string text;
-    for (auto const& complaint : complaints) text += (text.empty() ? "" : "\n") + complaint;
+    for (auto const& [complaint, ranks] : complaints) {
+        if (!text.empty()) text += "\n";
+        auto const first = ranks.front();
+        auto const others = ranks.size() > 1 ? fmt::format(" and {} more", ranks.size() - 1) : "";
+        if (ranks.size() < hellos.size())
+            text += fmt::format("rank {} ({}){}: ", first.value, hellos.at(first).host, others);
+        text += complaint;
+    }
     if (!text.empty()) throw ConfigError(text);
 }
 

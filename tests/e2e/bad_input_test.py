@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bad input: the exact message once on standard error, nothing on standard output, exit code 2, nothing written."""
 
+import functools
 import json
 import os
+import socket
 import struct
 import unittest
 import unittest.mock
@@ -11,6 +13,11 @@ from harness import LONG, Case, experiment, known
 
 # The default suite starts ranks for errors of each kind: found by rank 0, by a trainer, in the options.
 ALSO_RANKS = (None, 3) if LONG else (None,)
+
+
+def by_rank(rank, message):
+    """What one of several trainers has to say against its data."""
+    return f"rank {rank} ({socket.gethostname()}): {message}"
 
 
 class BadInput(Case):
@@ -62,13 +69,14 @@ class BadInput(Case):
             "digits/train-00003.h5: cannot be read as HDF5 (truncated file: eof = 4000, sblock->base_addr = 0, "
             "stored_eof = 10688); restore it or import the dataset again"
         )
-        self.changed(message, nps=(None, 3))
+        self.changed(by_rank(2, message), nps=(None, 3))
         self.refused(message, "--dry-run", nps=ALSO_RANKS)
 
     def test_missing_shard(self):
-        for name in ("train-00005.h5", "valid-00001.h5"):
+        for name, named in (("train-00005.h5", functools.partial(by_rank, 2)), ("valid-00001.h5", str)):
             (self.cwd / "digits" / name).rename(self.cwd / name)
-            self.changed(f"digits/{name}: no such file (named in dataset.json); restore it or import the dataset again")
+            message = f"digits/{name}: no such file (named in dataset.json); restore it or import the dataset again"
+            self.changed(named(message))
             (self.cwd / name).rename(self.cwd / "digits" / name)
 
     def test_label_out_of_range(self):
@@ -87,8 +95,11 @@ class BadInput(Case):
 
         self.edit("train-00002.h5", set_label)
         self.changed(
-            "digits/train-00002.h5: row 17: label 10 is out of range (dataset.json says 10 classes); "
-            "run 'hopscotch data verify digits'",
+            by_rank(
+                1,
+                "digits/train-00002.h5: row 17: label 10 is out of range (dataset.json says 10 classes); "
+                "run 'hopscotch data verify digits'",
+            ),
             nps=(None, 3) if LONG else (3,),
         )
 

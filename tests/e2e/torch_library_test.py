@@ -61,7 +61,7 @@ class TorchLibrary(Case):
             [*MPIRUN, *whole, ":", *bare], cwd=self.cwd, capture_output=True, text=True, timeout=RUN_LIMIT_S
         )
         self.assertNotEqual(done.returncode, 0)
-        self.assertRegex(done.stderr, r"(?m)^LibTorch cannot be loaded \(libhopscotch_torch.so: ")
+        self.assertRegex(done.stderr, r"(?m)^rank 2 \(\S+\): LibTorch cannot be loaded \(libhopscotch_torch.so: ")
         self.assertFalse((self.cwd / "out/units-1.bin").exists())
 
     def test_doctor_looks_for_it(self):

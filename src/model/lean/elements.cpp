@@ -24,16 +24,23 @@ WideProduct times(__m256i x, std::uint32_t constant) {
             _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xAA)};
 }
 
-Philox8 philox8(Philox8 c, std::uint32_t key_low, std::uint32_t key_high) {
-    for (int round = 0; round < 10; ++round) {
-        auto const p0 = times(c.words[0], 0xD2511F53U), p1 = times(c.words[2], 0xCD9E8D57U);
-        auto const k0 = _mm256_set1_epi32(static_cast<int>(key_low)), k1 = _mm256_set1_epi32(static_cast<int>(key_high));
-        c = {{_mm256_xor_si256(_mm256_xor_si256(p1.high, c.words[1]), k0), p1.low,
-              _mm256_xor_si256(_mm256_xor_si256(p0.high, c.words[3]), k1), p0.low}};
-        key_low += 0x9E3779B9U;
-        key_high += 0xBB67AE85U;
+// The key of each of the ten rounds, in all lanes.
+struct PhiloxKeys {
+    static constexpr int k_rounds = 10;
+    __m256i low[k_rounds], high[k_rounds];
+
+    explicit PhiloxKeys(std::uint64_t key) {
+        for (std::uint32_t round = 0; round < k_rounds; ++round) {
+            low[round] = _mm256_set1_epi32(static_cast<int>(static_cast<std::uint32_t>(key) + round * 0x9E3779B9U));
+            high[round] = _mm256_set1_epi32(static_cast<int>(static_cast<std::uint32_t>(key >> 32) + round * 0xBB67AE85U));
+        }
     }
-    return c;
+};
+
+Philox8 next_round(Philox8 const& c, PhiloxKeys const& keys, int round) {
+    auto const p0 = times(c.words[0], 0xD2511F53U), p1 = times(c.words[2], 0xCD9E8D57U);
+    return {{_mm256_xor_si256(_mm256_xor_si256(p1.high, c.words[1]), keys.low[round]), p1.low,
+             _mm256_xor_si256(_mm256_xor_si256(p0.high, c.words[3]), keys.high[round]), p0.low}};
 }
 
 }  // namespace
@@ -55,23 +62,34 @@ void activate_backward(Activation activation, float const* activated, float* gra
         for (std::int64_t i = 0; i < n; ++i) gradient[i] *= 1.0F - activated[i] * activated[i];
 }
 
+// Two blocks of 8 counters at once: a round waits for the one before.
 void draw_mask(std::uint64_t key, std::uint32_t layer, double p, float* mask, std::int64_t n) {
     auto const kept = all(static_cast<float>(1.0 / (1.0 - p)));
     // Unsigned words below p 2^32 are dropped; with the highest bit turned, signed numbers compare alike.
     auto const turned = _mm256_set1_epi32(INT32_MIN);
     auto const limit = _mm256_set1_epi32(static_cast<int>(static_cast<std::uint32_t>(p * 4294967296.0) ^ 0x80000000U));
-    auto const block = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), eight = _mm256_set1_epi32(8);
-    Philox8 counter{{block, _mm256_setzero_si256(), _mm256_set1_epi32(static_cast<int>(layer)), _mm256_setzero_si256()}};
-    for (std::int64_t i = 0; i < n; i += 32) {
-        auto const drawn = philox8(counter, static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32));
-        counter.words[0] = _mm256_add_epi32(counter.words[0], eight);
-        for (int word = 0; word < 4; ++word) {
-            auto const left = n - i - word * 8;
-            if (left <= 0) break;
-            auto const dropped = _mm256_cmpgt_epi32(limit, _mm256_xor_si256(drawn.words[word], turned));
-            _mm256_maskstore_ps(mask + i + word * 8, lanes_below(left < 8 ? left : 8),
-                                _mm256_andnot_ps(_mm256_castsi256_ps(dropped), kept));
+    auto const factors = [&](__m256i word) {
+        auto const dropped = _mm256_cmpgt_epi32(limit, _mm256_xor_si256(word, turned));
+        return _mm256_andnot_ps(_mm256_castsi256_ps(dropped), kept);
+    };
+    PhiloxKeys const keys(key);
+    auto block = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    auto const eight = _mm256_set1_epi32(8), zero = _mm256_setzero_si256(),
+               third = _mm256_set1_epi32(static_cast<int>(layer));
+    for (; n > 0; mask += 64, n -= 64) {
+        Philox8 first{{block, zero, third, zero}}, second{{_mm256_add_epi32(block, eight), zero, third, zero}};
+        block = _mm256_add_epi32(second.words[0], eight);
+        for (int round = 0; round < PhiloxKeys::k_rounds; ++round) {
+            first = next_round(first, keys, round);
+            second = next_round(second, keys, round);
         }
+        float last[64];
+        auto* const to = n < 64 ? last : mask;
+        for (int word = 0; word < 4; ++word) {
+            _mm256_storeu_ps(to + word * 8, factors(first.words[word]));
+            _mm256_storeu_ps(to + 32 + word * 8, factors(second.words[word]));
+        }
+        for (std::int64_t i = 0; n < 64 && i < n; ++i) mask[i] = last[i];
     }
 }
 
