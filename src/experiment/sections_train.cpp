@@ -170,8 +170,8 @@ TrainConfig read_train(ObjectReader reader) {
     read_name(
         reader,
         {"engine",
-         "lean: logistic and mlp take Hopscotch's own step on CPUs; torch: all models take LibTorch's; auto: lean if the "
-         "CPU of rank 0 has AVX2 or is a 64-bit ARM, and a run goes on as it began."},
+         "lean: logistic, mlp, lenet and small cnn take Hopscotch's own step on CPUs; torch: all models take LibTorch's; "
+         "auto: lean if the CPU of rank 0 has AVX2 or is a 64-bit ARM, and a run goes on as it began."},
         engines, out.arithmetic.engine);
     reader.read({"channels_last", "Convolutional networks compute on NHWC images; false: NCHW, PyTorch's default."},
                 out.arithmetic.channels_last);

@@ -4,7 +4,7 @@
 other kinds of machines (stored_bits/digests.json). On a kind of which none are stored, two runs
 of this binary must have the same digests: with one trainer and with two, where the strategy promises that. Under its own
 name an experiment visits the shards in order, as all did in version 0.1.0, and trains by LibTorch. Where the strategy lets
-it choose, it runs with balanced visits, too. Dense networks train by the lean step, too, whose digests are one set for all
+it choose, it runs with balanced visits, too. Small networks train by the lean step, too, whose digests are one set for all
 CPUs with AVX2."""
 
 import hashlib
@@ -44,7 +44,7 @@ def ways():
         strategy = changes.get("strategy", {"name": "mop"})
         chooses = strategy["name"] in choosers
         train = changes.get("train", {})
-        if changes["model"]["name"] in ("mlp", "logistic") and train.get("precision") != "bf16":
+        if changes["model"]["name"] in ("mlp", "logistic", "cnn") and train.get("precision") != "bf16":
             out[name + LEAN] = {**changes, "train": {**train, "engine": "lean"}}
         changes = {**changes, "train": {**train, "engine": "torch"}}
         out[name] = {**changes, "strategy": {**strategy, "visits": "in_order"}} if chooses else changes

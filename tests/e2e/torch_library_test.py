@@ -31,8 +31,13 @@ class TorchLibrary(Case):
         self.assertEqual((code, self.listing()), (1, before), out + err)
         self.assertIn("LibTorch cannot be loaded (libhopscotch_torch.so: cannot open shared object file", out + err)
 
-    def test_dense_networks_need_none(self):
-        for model in ({"name": "logistic"}, {"name": "mlp", "hidden": [16], "batch_norm": True}):
+    def test_small_networks_need_none(self):
+        for model in (
+            {"name": "logistic"},
+            {"name": "mlp", "hidden": [16], "batch_norm": True},
+            {"name": "lenet"},
+            {"name": "cnn", "channels": [4, 16]},
+        ):
             self.write(experiment(model=model))
             for words in (
                 ["run", "e.json", "--dry-run", "--overwrite"],
@@ -50,7 +55,8 @@ class TorchLibrary(Case):
             self.assertEqual(code, 0, f"{strategy}: {out}{err}")
 
     def test_others_are_refused_before_the_run(self):
-        for changes in ({"model": {"name": "lenet"}}, {"train": {"epochs": 1, "batch_size": 32, "engine": "torch"}}):
+        by_torch = {"epochs": 1, "batch_size": 32, "engine": "torch"}
+        for changes in ({"model": {"name": "cnn", "channels": [4, 32]}}, {"train": by_torch}):
             self.write(experiment(**changes))
             self.refused("run", "e.json", "--trainers", "2")
 

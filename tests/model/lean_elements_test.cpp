@@ -65,7 +65,7 @@ TEST_F(LeanElements, GradientsOfActivations) {
 TEST_F(LeanElements, MasksAreWordsOfPhilox) {
     constexpr std::uint64_t key = 0x0123456789abcdef;
     constexpr double p = 0.3;
-    for (std::size_t const n : {1U, 31U, 32U, 1000U}) {
+    for (std::size_t const n : {1U, 31U, 32U, 63U, 64U, 1000U}) {
         std::vector<float> mask(n + 1, 7);
         draw_mask(key, 5, p, mask.data(), static_cast<std::int64_t>(n));
         for (std::size_t i = 0; i < n; ++i) {

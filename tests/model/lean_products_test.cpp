@@ -46,11 +46,17 @@ float element(MatrixView const& matrix, std::int64_t i, std::int64_t j) {
     return matrix.data[i * matrix.row + j * matrix.column];
 }
 
-void expect_plain_loop(Product const& p, Guarded const& out) {
+// before: what out had, for a product that goes on.
+void expect_plain_loop(Product const& p, Guarded const& out, std::vector<float> const& before = {}) {
+    auto const group = p.groups.size == 0 ? p.k : p.groups.size;
     for (std::int64_t i = 0; i < p.m; ++i)
         for (std::int64_t j = 0; j < p.n; ++j) {
             auto sum = p.first == nullptr ? 0.0F : p.first[j];
-            for (std::int64_t k = 0; k < p.k; ++k) sum = std::fma(element(p.a, i, k), element(p.b, k, j), sum);
+            if (p.more) sum = before[static_cast<std::size_t>(i * p.n + j)];
+            for (std::int64_t k = 0; k < p.k; ++k) {
+                MatrixView const a{p.a.data + k / group * p.groups.step, p.a.row, p.a.column};
+                sum = std::fma(element(a, i, k % group), element(p.b, k, j), sum);
+            }
             auto const& found = out.values()[static_cast<std::size_t>(i * p.n + j)];
             ASSERT_EQ(std::memcmp(&found, &sum, sizeof sum), 0)
                 << p.m << " x " << p.k << " x " << p.n << " at " << i << ", " << j << ": " << found << " and " << sum;
@@ -86,6 +92,44 @@ TEST_P(LeanProducts, HaveTheBitsOfAPlainLoop) {
         product.out = out.data();
         GetParam().multiply(product);
         ASSERT_NO_FATAL_FAILURE(expect_plain_loop(product, out));
+    }
+}
+
+// The rows of the left factor are windows of an image with `channels` floats a pixel: they overlap.
+TEST_P(LeanProducts, GroupsOfColumnsAndSumsThatGoOn) {
+    Rng rng(4);
+    for (int round = 0; round < 200; ++round) {
+        std::int64_t const most = round % 4 == 0 ? 90 : 6, channels = 1 + rng.below(static_cast<std::uint32_t>(most));
+        std::int64_t const kernel = 1 + rng.below(5), width = kernel + rng.below(9), height = kernel + rng.below(4);
+        auto const windows = (height - kernel) * width + width - kernel + 1, n = std::int64_t{1} + rng.below(20);
+        auto const k = kernel * kernel * channels;
+        Guarded const image(static_cast<std::size_t>(width * height * channels), rng);
+        Guarded const b(static_cast<std::size_t>(k * n), rng), out(static_cast<std::size_t>(windows * n), rng);
+        std::vector<float> const before(out.values().begin(), out.values().end());
+        Product const product{.m = windows,
+                              .n = n,
+                              .k = k,
+                              .a = by_rows(image.data(), channels),
+                              .b = by_rows(b.data(), n),
+                              .out = out.data(),
+                              .groups = {kernel * channels, width * channels},
+                              .more = round % 2 == 1};
+        GetParam().multiply(product);
+        ASSERT_NO_FATAL_FAILURE(expect_plain_loop(product, out, before));
+    }
+}
+
+TEST_P(LeanProducts, AnyProductMayGoOn) {
+    Rng rng(5);
+    for (int round = 0; round < 100; ++round) {
+        std::int64_t const m = 1 + rng.below(30), n = 1 + rng.below(40), k = 1 + rng.below(20);
+        Guarded const a(static_cast<std::size_t>(m * k), rng), b(static_cast<std::size_t>(k * n), rng);
+        Guarded const out(static_cast<std::size_t>(m * n), rng);
+        std::vector<float> const before(out.values().begin(), out.values().end());
+        Product const product{
+            .m = m, .n = n, .k = k, .a = by_rows(a.data(), k), .b = by_rows(b.data(), n), .out = out.data(), .more = true};
+        GetParam().multiply(product);
+        ASSERT_NO_FATAL_FAILURE(expect_plain_loop(product, out, before));
     }
 }
 

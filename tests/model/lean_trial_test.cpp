@@ -37,13 +37,19 @@ TrialConfig config_with(std::string const& model, Engine engine = Engine::automa
     return config;
 }
 
+Manifest data_of(TrialConfig const& config, std::int64_t rows = k_rows) {
+    bool const images = config.model.name == "lenet" || config.model.name == "cnn";
+    return plain_manifest(images ? std::vector<std::int64_t>{2, 9, 11} : std::vector<std::int64_t>{13}, 5, rows,
+                          Task::classification);
+}
+
 // A trial with its state, initialised and bound.
 struct Bound {
     Trial trial;
     AlignedBlock state;
 
     explicit Bound(TrialConfig const& config, std::int64_t rows = k_rows)
-        : trial(config, plain_manifest({13}, 5, rows, Task::classification)), state(trial->state->layout().bytes) {
+        : trial(config, data_of(config, rows)), state(trial->state->layout().bytes) {
         trial->state->initialise(state.bytes(), 3, TrialId(0));
         trial->state->bind(state.bytes());
     }
@@ -52,9 +58,7 @@ struct Bound {
     std::size_t parameters() { return layout().end_of(Block::parameter) / sizeof(float); }
 };
 
-Shard rows_of(std::int64_t rows = k_rows) {
-    return random_shard(plain_manifest({13}, 5, rows, Task::classification), rows, 7);
-}
+Shard rows_of(TrialConfig const& config) { return random_shard(data_of(config), k_rows, 7); }
 
 TEST_F(LeanTrial, IsChosenByTheConfiguration) {
     std::string const mlp = R"({"name": "mlp", "hidden": [6]})";
@@ -72,8 +76,13 @@ TEST_F(LeanTrial, IsChosenByTheConfiguration) {
     EXPECT_TRUE(Bound(from_file).is_lean());
     from_file.model.freeze = {"layers.0.*"};
     EXPECT_FALSE(Bound(from_file).is_lean());
-    auto lenet = config_with(R"({"name": "lenet"})");
-    EXPECT_EQ(Trial(lenet, digits(8))->state->layout().update_by, UpdateBy::torch);
+    auto const way_of = [](std::string const& images) {
+        return Trial(config_with(images), digits(8))->state->layout().update_by;
+    };
+    EXPECT_EQ(way_of(R"({"name": "lenet"})"), UpdateBy::lean);
+    EXPECT_EQ(way_of(R"({"name": "cnn", "channels": [1, 16]})"), UpdateBy::lean);
+    EXPECT_EQ(way_of(R"({"name": "cnn", "channels": [17, 2]})"), UpdateBy::torch);
+    EXPECT_EQ(way_of(R"({"name": "resnet20"})"), UpdateBy::torch);
 }
 
 TEST(LeanStep, NeedsAvx2) {
@@ -91,7 +100,7 @@ TEST(LeanStep, NeedsAvx2) {
 // state in a trial by LibTorch.
 class Pair {
 public:
-    explicit Pair(TrialConfig config) : lean_(config), torch_(by_torch(config)), held_(source(rows_of())) {
+    explicit Pair(TrialConfig config) : lean_(config), torch_(by_torch(config)), held_(source(rows_of(config))) {
         for (int epoch = 0; epoch < 3; ++epoch) lean_.trial->training->train_unit(*held_, unit(0, epoch, 0), {});
         std::ranges::copy(lean_.state.bytes(), torch_.state.bytes().begin());
         torch_.trial->state->bind(torch_.state.bytes());
@@ -137,7 +146,9 @@ private:
 TEST_F(LeanTrial, EvaluatesPredictsAndSavesAsLibTorch) {
     for (std::string const model :
          {R"({"name": "logistic"})", R"({"name": "mlp", "hidden": [12, 7], "activation": "tanh", "dropout": 0.3})",
-          R"({"name": "mlp", "hidden": [12], "batch_norm": true})"})
+          R"({"name": "mlp", "hidden": [12], "batch_norm": true})", R"({"name": "lenet", "dropout": 0.2})",
+          R"({"name": "cnn", "channels": [3, 12], "dropout": 0.2})",
+          R"({"name": "cnn", "channels": [6], "batch_norm": false})"})
         for (double const ema : {0.0, 0.8}) {
             SCOPED_TRACE(fmt::format("{} averaged {}", model, ema));
             auto config = config_with(model);
@@ -151,9 +162,9 @@ TEST_F(LeanTrial, EvaluatesPredictsAndSavesAsLibTorch) {
 }
 
 // Steps of a pass, and how its gradient is reported.
-TEST_F(LeanTrial, ReportsEachPartOfTheGradientOnceWhenItIsFinal) {
-    Bound bound(config_with(R"({"name": "mlp", "hidden": [12, 7], "batch_norm": true})"));
-    auto const shard = rows_of();
+void expect_each_part_reported_once(TrialConfig const& config) {
+    Bound bound(config);
+    auto const shard = rows_of(config);
     auto const held = source(shard);
     auto& training = *bound.trial->training;
     training.begin_pass(*held, unit(0, 0, 0), 9);
@@ -172,10 +183,18 @@ TEST_F(LeanTrial, ReportsEachPartOfTheGradientOnceWhenItIsFinal) {
     EXPECT_TRUE(std::ranges::equal(then, training.gradient()));
 }
 
-TEST_F(LeanTrial, APassGoesOnFromItsCursor) {
-    auto config = config_with(R"({"name": "mlp", "hidden": [12], "batch_norm": true, "dropout": 0.3})");
+TEST_F(LeanTrial, ReportsEachPartOfTheGradientOnceWhenItIsFinal) {
+    for (std::string const model : {R"({"name": "mlp", "hidden": [12, 7], "batch_norm": true})", R"({"name": "lenet"})",
+                                    R"({"name": "cnn", "channels": [3, 8]})"}) {
+        SCOPED_TRACE(model);
+        expect_each_part_reported_once(config_with(model));
+    }
+}
+
+// And has the bits of an undisturbed one.
+void expect_same_from_cursor(TrialConfig config) {
     config.train.accumulate = 2;
-    auto const shard = rows_of();
+    auto const shard = rows_of(config);
     auto const held = source(shard);
     Bound whole(config), parts(config), rest(config);
     auto const expected = whole.trial->training->train_unit(*held, unit(0, 0, 0), {});
@@ -194,10 +213,18 @@ TEST_F(LeanTrial, APassGoesOnFromItsCursor) {
     EXPECT_EQ(rest.trial.hash(rest.state), whole.trial.hash(whole.state));
 }
 
+TEST_F(LeanTrial, APassGoesOnFromItsCursor) {
+    for (std::string const model : {R"({"name": "mlp", "hidden": [12], "batch_norm": true, "dropout": 0.3})",
+                                    R"({"name": "cnn", "channels": [3, 8], "dropout": 0.3})"}) {
+        SCOPED_TRACE(model);
+        expect_same_from_cursor(config_with(model));
+    }
+}
+
 Shard part_of(Shard const& shard, std::size_t first, std::size_t rows) {
     Shard out;
     out.rows = static_cast<std::int64_t>(rows);
-    auto const bytes = 13 * sizeof(float);
+    auto const bytes = shard.features.size() / static_cast<std::size_t>(shard.rows);
     out.features.own().resize(rows * bytes);
     std::memcpy(out.features.own().data(), shard.features.data() + first * bytes, rows * bytes);
     out.labels.assign(shard.labels.begin() + static_cast<std::ptrdiff_t>(first),
@@ -226,10 +253,9 @@ std::vector<float> gradient_with(TrialConfig const& config, Shard const& shard, 
 
 // Batch norm over two parts of a batch, whose gradients are combined by rows, is that over the whole batch. Each round makes
 // one more of the three sums of a step right.
-TEST_F(LeanTrial, BatchNormOverTheRowsOfTwoTrainers) {
-    auto const config = config_with(R"({"name": "mlp", "hidden": [12], "batch_norm": true})");
+void expect_gradient_of_two_trainers(TrialConfig const& config) {
     constexpr std::size_t first_rows = 40, all_rows = k_rows;
-    auto const shard = rows_of();
+    auto const shard = rows_of(config);
     auto const first = part_of(shard, 0, first_rows), second = part_of(shard, first_rows, all_rows - first_rows);
     Sums none, of_whole, of_first, of_second;
     auto const expected = gradient_with(config, shard, none, of_whole);
@@ -244,6 +270,11 @@ TEST_F(LeanTrial, BatchNormOverTheRowsOfTwoTrainers) {
         EXPECT_NEAR((first_rows * a[i] + (all_rows - first_rows) * b[i]) / all_rows, expected[i], 1e-5F * largest) << i;
 }
 
+TEST_F(LeanTrial, BatchNormOverTheRowsOfTwoTrainers) {
+    expect_gradient_of_two_trainers(config_with(R"({"name": "mlp", "hidden": [12], "batch_norm": true})"));
+    expect_gradient_of_two_trainers(config_with(R"({"name": "cnn", "channels": [6]})"));
+}
+
 TEST_F(LeanTrial, AServersPartsHaveTheBitsOfTheWholeUpdate) {
     for (auto const kind : {OptimizerKind::sgd, OptimizerKind::adamw, OptimizerKind::rmsprop}) {
         auto config = config_with(R"({"name": "mlp", "hidden": [12]})");
@@ -256,7 +287,7 @@ TEST_F(LeanTrial, AServersPartsHaveTheBitsOfTheWholeUpdate) {
         std::vector<PartUpdate> parts;
         for (PartUpdate::Range const range : {PartUpdate::Range{0, 48}, PartUpdate::Range{48, n - 48}})
             parts.emplace_back(config.train, bound.layout(), range, bound.state.bytes());
-        auto const shard = rows_of();
+        auto const shard = rows_of(config);
         auto const held = source(shard);
         auto& training = *bound.trial->training;
         training.begin_pass(*held, unit(0, 0, 0), 9);

@@ -16,24 +16,16 @@ std::size_t padded(std::int64_t rows, std::int64_t columns) {
 
 }  // namespace
 
-DenseNetwork::DenseNetwork(DenseSpec spec, StateLayout const& layout) : spec_(std::move(spec)) {
-    auto const place = [&](std::string const& name) {
-        auto const& tensor = layout.find(name);
-        return Place{tensor.offset / sizeof(float), padded_floats((tensor.offset + tensor.bytes) / sizeof(float))};
-    };
+DenseNetwork::DenseNetwork(DenseSpec spec, StateLayout const& layout, bool has_layers_below)
+    : spec_(std::move(spec)), has_layers_below_(has_layers_below) {
     for (std::size_t i = 0; i < spec_.names.size(); ++i) {
         auto const& name = spec_.names[i];
         Layer layer{.in = spec_.widths[i],
                     .out = spec_.widths[i + 1],
-                    .weight = place(name + ".weight"),
-                    .bias = place(name + ".bias")};
+                    .weight = place_of(layout, name + ".weight"),
+                    .bias = place_of(layout, name + ".bias")};
         if (spec_.batch_norm && i + 1 < spec_.names.size()) {
-            auto const norm = "norms." + std::to_string(i);
-            layer.norm_weight = place(norm + ".weight");
-            layer.norm_bias = place(norm + ".bias");
-            layer.mean = layout.find(norm + ".running_mean").offset;
-            layer.variance = layout.find(norm + ".running_var").offset;
-            layer.batches = layout.find(norm + ".num_batches_tracked").offset;
+            layer.norm = norm_place_of(layout, "norms." + std::to_string(i));
             norms_.emplace_back(layer.out);
         }
         layers_.push_back(layer);
@@ -41,21 +33,24 @@ DenseNetwork::DenseNetwork(DenseSpec spec, StateLayout const& layout) : spec_(st
     buffers_.resize(layers_.size());
 }
 
+std::int64_t DenseNetwork::widest_gradient() const {
+    std::int64_t widest = has_layers_below_ ? layers_.front().in : 0;
+    for (auto const& layer : layers_) widest = std::max(widest, layer.out);
+    return widest;
+}
+
 // The buffers of a layer are one, unless a backward pass needs the values before and after an operation.
 std::size_t DenseNetwork::memory_floats(std::int64_t rows) const {
     std::size_t floats = 0;
-    std::int64_t widest = 0;
     for (auto const& layer : layers_) {
         auto const buffers = 1 + (spec_.batch_norm ? 1 : 0) + (spec_.dropout > 0 ? 2 : 0);
         floats += static_cast<std::size_t>(buffers) * padded(rows, layer.out);
-        widest = std::max(widest, layer.out);
     }
-    return floats + 2 * padded(rows, widest);
+    return floats + 2 * padded(rows, widest_gradient());
 }
 
 void DenseNetwork::bind(MutableBytes state, float* memory, std::int64_t rows) {
     state_ = state;
-    std::int64_t widest = 0;
     for (std::size_t i = 0; i < layers_.size(); ++i) {
         auto const take = [&](bool needed, float* otherwise) {
             return needed ? std::exchange(memory, memory + padded(rows, layers_[i].out)) : otherwise;
@@ -65,17 +60,9 @@ void DenseNetwork::bind(MutableBytes state, float* memory, std::int64_t rows) {
         buffers.activated = take(spec_.batch_norm, buffers.product);
         buffers.mask = take(spec_.dropout > 0, nullptr);
         buffers.output = take(spec_.dropout > 0, buffers.activated);
-        widest = std::max(widest, layers_[i].out);
     }
     gradients_[0] = memory;
-    gradients_[1] = memory + padded(rows, widest);
-}
-
-NormValues DenseNetwork::norm_values(std::size_t layer, float const* parameters) const {
-    auto const& l = layers_[layer];
-    return {parameters + l.norm_weight.first, parameters + l.norm_bias.first,
-            reinterpret_cast<float*>(state_.data() + l.mean), reinterpret_cast<float*>(state_.data() + l.variance),
-            reinterpret_cast<std::int64_t*>(state_.data() + l.batches)};
+    gradients_[1] = memory + padded(rows, widest_gradient());
 }
 
 void DenseNetwork::multiply_layer(std::size_t layer, float const* parameters, float const* x) {
@@ -98,7 +85,7 @@ float const* DenseNetwork::evaluate(float const* x, std::int64_t rows, std::size
         auto* const out = buffers_[i].product;
         x = out;
         if (is_last(i)) break;
-        if (spec_.batch_norm) norms_[i].evaluate(norm_values(i, values), rows, out);
+        if (spec_.batch_norm) norms_[i].evaluate(layers_[i].norm.values(values, state_), rows, out);
         activate(spec_.activation, out, rows * layers_[i].out);
     }
     return x;
@@ -112,7 +99,7 @@ float const* DenseNetwork::train(float const* x, std::int64_t rows, Noise const&
         auto const& [input, product, activated, mask, output] = buffers_[i];
         if (is_last(i)) return product;
         auto const n = rows * layers_[i].out;
-        if (spec_.batch_norm) norms_[i].train(norm_values(i, parameters()), rows, product, activated, sum_);
+        if (spec_.batch_norm) norms_[i].train(layers_[i].norm.values(parameters(), state_), rows, product, activated, sum_);
         activate(spec_.activation, activated, n);
         if (spec_.dropout > 0) {
             draw_mask(noise.key, static_cast<std::uint32_t>(i), spec_.dropout, mask, n);
@@ -123,7 +110,7 @@ float const* DenseNetwork::train(float const* x, std::int64_t rows, Noise const&
     return x;
 }
 
-void DenseNetwork::backward(float* output_gradient, float* gradient, GradientReady const& ready) {
+float* DenseNetwork::backward(float* output_gradient, float* gradient, GradientReady const& ready) {
     auto* g = output_gradient;
     for (std::size_t i = layers_.size(); i-- > 0;) {
         auto const& layer = layers_[i];
@@ -137,7 +124,7 @@ void DenseNetwork::backward(float* output_gradient, float* gradient, GradientRea
         sum_columns(g, rows_, layer.out, gradient + layer.bias.first);
         if (ready) ready(layer.bias.first, layer.bias.end);
         if (ready) ready(layer.weight.first, layer.weight.end);
-        if (i == 0) break;
+        if (i == 0 && !has_layers_below_) break;
         auto* const below = gradients_[i % 2];
         multiply({.m = rows_,
                   .n = layer.in,
@@ -146,8 +133,10 @@ void DenseNetwork::backward(float* output_gradient, float* gradient, GradientRea
                   .b = by_rows(parameters() + layer.weight.first, layer.in),
                   .out = below});
         g = below;
+        if (i == 0) return g;
         back_to_product(i - 1, g, gradient, ready);
     }
+    return nullptr;
 }
 
 void DenseNetwork::back_to_product(std::size_t layer, float* g, float* gradient, GradientReady const& ready) {
@@ -157,14 +146,14 @@ void DenseNetwork::back_to_product(std::size_t layer, float* g, float* gradient,
     if (spec_.dropout > 0) multiply_values(g, buffers.mask, g, n);
     activate_backward(spec_.activation, buffers.activated, g, n);
     if (!spec_.batch_norm) return;
-    norms_[layer].backward({.weight = parameters() + l.norm_weight.first,
+    norms_[layer].backward({.weight = parameters() + l.norm.weight.first,
                             .normalised = buffers.product,
                             .gradient = g,
-                            .weight_gradient = gradient + l.norm_weight.first,
-                            .bias_gradient = gradient + l.norm_bias.first},
+                            .weight_gradient = gradient + l.norm.weight.first,
+                            .bias_gradient = gradient + l.norm.bias.first},
                            rows_, sum_);
-    if (ready) ready(l.norm_bias.first, l.norm_bias.end);
-    if (ready) ready(l.norm_weight.first, l.norm_weight.end);
+    if (ready) ready(l.norm.bias.first, l.norm.bias.end);
+    if (ready) ready(l.norm.weight.first, l.norm.weight.end);
 }
 
 }  // namespace hopscotch

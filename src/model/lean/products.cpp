@@ -30,8 +30,10 @@ struct Eight {
 }  // namespace
 
 void multiply_avx2(Product const& p) {
-    if (p.n <= 4 && p.m >= 16)
+    if (p.n <= 4 && p.m >= 16 && p.groups.size == 0)
         Tiles<Twice<Twice<Eight>>, 3>::multiply_turned(p);
+    else if (p.n <= 8)
+        Tiles<Eight, 12>::multiply(p);
     else if (p.m <= 3)
         Tiles<Twice<Twice<Eight>>, 3>::multiply(p);
     else

@@ -15,11 +15,19 @@ struct MatrixView {
 inline MatrixView by_rows(float const* data, std::int64_t columns) { return {data, columns, 1}; }
 inline MatrixView transposed(MatrixView const& matrix) { return {matrix.data, matrix.column, matrix.row}; }
 
+// The columns of a left factor in groups of `size` columns, which begin `step` floats apart: so the windows of an image are
+// the rows of a matrix without a copy. size 0: one group.
+struct ColumnGroups {
+    std::int64_t size = 0, step = 0;
+};
+
 struct Product {
     std::int64_t m, n, k;
     MatrixView a, b;               // [m, k], [k, n]
     float const* first = nullptr;  // [n]: of every row; null: 0
     float* out = nullptr;          // [m, n], contiguous, apart from the others
+    ColumnGroups groups = {};      // of a; k is a multiple of the size
+    bool more = false;             // the sums begin with out instead of first
 };
 
 // out = first + a b. Needs AVX2 and FMA. Takes the widest vectors that the CPU has.

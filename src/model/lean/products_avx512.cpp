@@ -28,7 +28,7 @@ struct Sixteen {
 }  // namespace
 
 void multiply_avx512(Product const& p) {
-    if (p.n <= 4 && p.m >= 16)
+    if (p.n <= 4 && p.m >= 16 && p.groups.size == 0)
         Tiles<Twice<Sixteen>, 4>::multiply_turned(p);
     else if (p.n <= 16)
         Tiles<Sixteen, 12>::multiply(p);

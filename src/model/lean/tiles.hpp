@@ -6,6 +6,7 @@
 
 #include "model/lean/panel.hpp"
 #include "model/lean/products.hpp"
+#include "model/lean/tile.hpp"
 
 namespace hopscotch {
 
@@ -14,95 +15,44 @@ namespace hopscotch {
 template <class V, int height>
 class Tiles {
 public:
-    static void multiply(Product const& p) { compute_all<false>({p.m, p.n, p.k, p.a, p.b, {p.out, p.n, 1, p.first}}); }
+    static void multiply(Product const& p) {
+        compute_all<false>({p.m, p.n, p.k, p.a, p.b, {p.out, p.n, 1, p.first}, p.groups, p.more});
+    }
 
-    // As the product of the transposed factors: its few columns become few rows.
+    // As the product of the transposed factors: its few columns become few rows. For a left factor without groups.
     static void multiply_turned(Product const& p) {
-        compute_all<true>({p.n, p.m, p.k, transposed(p.b), transposed(p.a), {p.out, 1, p.n, p.first}});
+        compute_all<true>({p.n, p.m, p.k, transposed(p.b), transposed(p.a), {p.out, 1, p.n, p.first}, {}, p.more});
     }
 
 private:
-    // Where the result begins, and its strides. first: as Product::first; by rows if the product is turned.
-    struct Result {
-        float* out;
-        std::int64_t row, column;
-        float const* first;
-    };
     struct Factors {
         std::int64_t m, n, k;
         MatrixView a, b;
-        Result result;
-    };
-    struct Tile {
-        float const* a;
-        std::int64_t a_row, a_column, depth;
-        float const* b;
-        std::int64_t b_row, columns;
-        Result result;
-        bool more;  // continues the sums in out
+        TileResult result;
+        ColumnGroups groups;
+        bool more;
     };
     using Mask = typename V::Mask;
 
-    // The sums of a row begin with these.
-    template <bool turned, bool whole>
-    static V begin(Tile const& tile, std::int64_t i, Mask const& mask) {
-        auto const& result = tile.result;
-        auto const* const from = tile.more ? result.out + i * result.row : result.first;
-        if (from == nullptr) return V::all(0);
-        if (!turned) return whole ? V::load(from) : V::load(from, mask);
-        if (!tile.more) return V::all(from[i]);
-        float values[V::width] = {};
-        for (std::int64_t j = 0; j < tile.columns; ++j) values[j] = from[j * result.column];
-        return V::load(values);
-    }
-
-    template <bool turned, bool whole>
-    static void end(Tile const& tile, std::int64_t i, Mask const& mask, V const& sums) {
-        auto* const to = tile.result.out + i * tile.result.row;
-        if (turned) {
-            float values[V::width];
-            sums.store(values);
-            for (std::int64_t j = 0; j < tile.columns; ++j) to[j * tile.result.column] = values[j];
-        } else if (whole) {
-            sums.store(to);
-        } else {
-            sums.store(to, mask);
-        }
-    }
-
-    template <int rows, bool turned, bool whole>
-    static void compute(Tile const& tile, Mask const& mask) {
-        V sums[rows];
-        for (int i = 0; i < rows; ++i) sums[i] = begin<turned, whole>(tile, i, mask);
-        auto const* a = tile.a;
-        auto const* b = tile.b;
-        for (std::int64_t k = 0; k < tile.depth; ++k, a += tile.a_column, b += tile.b_row) {
-            auto const values = V::load(b);
-            for (int i = 0; i < rows; ++i) sums[i].add(V::scalar(a + i * tile.a_row), values);
-        }
-        for (int i = 0; i < rows; ++i) end<turned, whole>(tile, i, mask, sums[i]);
-    }
-
-    // rows: 1 to `most`.
-    template <int most, bool turned>
-    static void compute_rows(Tile const& tile, std::int64_t rows, Mask const& mask) {
-        if constexpr (most > 1)
-            if (rows < most) return compute_rows<most - 1, turned>(tile, rows, mask);
-        if (tile.columns == V::width)
-            compute<most, turned, true>(tile, mask);
-        else
-            compute<most, turned, false>(tile, mask);
-    }
-
     template <bool turned>
-    static void compute_panel(Tile tile, std::int64_t m, Mask const& mask) {
-        for (std::int64_t row = 0; row < m; row += height) {
-            auto const rows = m - row < height ? m - row : height;
-            compute_rows<height, turned>(tile, rows, mask);
+    static void compute_panel(Tile<V> tile, std::int64_t m, Mask const& mask) {
+        // About equally high: a low tile waits for its own sums.
+        for (auto tiles = (m + height - 1) / height; tiles > 0; --tiles) {
+            auto const rows = (m + tiles - 1) / tiles;
+            m -= rows;
+            tile.template compute<height, turned>(rows, mask);
             tile.a += rows * tile.a_row;
             tile.result.out += rows * tile.result.row;
             if (turned && tile.result.first != nullptr) tile.result.first += rows;
         }
+    }
+
+    // How many of the columns from k on a panel takes: whole groups, or a part of one.
+    static std::int64_t depth_from(std::int64_t k, std::int64_t all, std::int64_t group) {
+        constexpr auto most = Panel<V>::depth;
+        auto const whole = group <= most ? most / (group > 0 ? group : 1) * group : group - k % group;
+        auto const depth = whole < most ? whole : most;
+        return depth < all - k ? depth : all - k;
     }
 
     template <bool turned>
@@ -114,11 +64,21 @@ private:
             auto result = f.result;
             result.out += column * result.column;
             if (!turned && result.first != nullptr) result.first += column;
-            for (std::int64_t k = 0; k < f.k || k == 0; k += Panel<V>::depth) {
-                auto const depth = f.k - k < Panel<V>::depth ? f.k - k : Panel<V>::depth;
+            auto const group = f.groups.size == 0 ? f.k : f.groups.size;
+            for (std::int64_t k = 0, depth = 0; k < f.k || k == 0; k += depth > 0 ? depth : 1) {
+                depth = depth_from(k, f.k, group);
                 MatrixView const b{f.b.data + k * f.b.row + column * f.b.column, f.b.row, f.b.column};
-                Tile tile{
-                    f.a.data + k * f.a.column, f.a.row, f.a.column, depth, panel.values, V::width, columns, result, k > 0};
+                Tile<V> tile{k == 0 ? f.a.data : f.a.data + k / group * f.groups.step + k % group * f.a.column,
+                             f.a.row,
+                             f.a.column,
+                             depth,
+                             group < depth ? group : depth,
+                             f.groups.step - group * f.a.column,
+                             panel.values,
+                             V::width,
+                             columns,
+                             result,
+                             f.more || k > 0};
                 if (b.column != 1) {
                     panel.copy_columns(b, depth, columns);
                 } else if (columns < V::width || f.m > height) {

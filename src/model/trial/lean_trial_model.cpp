@@ -28,7 +28,7 @@ void require_lean(CpuFeatures const& cpu) {
             "start a new run with train.engine torch");
 }
 
-TrialModel make_lean_model(TrialConfig const& config, Manifest const& manifest, DenseModel model, Workspace& workspace) {
+TrialModel make_lean_model(TrialConfig const& config, Manifest const& manifest, LeanModel model, Workspace& workspace) {
     auto state = std::make_shared<LeanTrialState>(config, manifest, std::move(model), workspace.lean_memory());
     return {state, std::make_unique<LeanTrainingPass>(state), std::make_unique<LeanEvaluator>(state)};
 }

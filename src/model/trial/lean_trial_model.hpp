@@ -4,7 +4,7 @@
 #pragma once
 #include <string>
 
-#include "model/lean/dense_spec.hpp"
+#include "model/lean/lean_spec.hpp"
 #include "model/trial/trial_model.hpp"
 
 namespace hopscotch {
@@ -22,6 +22,6 @@ std::string why_not_lean(TrialConfig const& config, CpuFeatures const& cpu);
 void require_lean(CpuFeatures const& cpu);
 
 // In a workspace whose models train in the host's memory.
-TrialModel make_lean_model(TrialConfig const& config, Manifest const& manifest, DenseModel model, Workspace& workspace);
+TrialModel make_lean_model(TrialConfig const& config, Manifest const& manifest, LeanModel model, Workspace& workspace);
 
 }  // namespace hopscotch

@@ -17,7 +17,7 @@
 
 namespace hopscotch {
 
-LeanTrialState::LeanTrialState(TrialConfig config, Manifest const& manifest, DenseModel model,
+LeanTrialState::LeanTrialState(TrialConfig config, Manifest const& manifest, LeanModel model,
                                std::shared_ptr<LeanMemory> memory)
     : config_(std::move(config)),
       data_(schema_of(manifest)),
@@ -52,7 +52,7 @@ MutableBytes LeanTrialState::bound(std::string_view work) const {
     return state_;
 }
 
-DenseNetwork& LeanTrialState::network(std::int64_t rows) {
+LeanNetwork& LeanTrialState::network(std::int64_t rows) {
     network_.bind(state_, memory_->layers.at_least(network_.memory_floats(rows)), rows);
     return network_;
 }

@@ -11,8 +11,8 @@
 #include "data/batches/unit.hpp"
 #include "data/dataset/data_schema.hpp"
 #include "experiment/config.hpp"
-#include "model/lean/dense_network.hpp"
 #include "model/lean/lean_memory.hpp"
+#include "model/lean/lean_network.hpp"
 #include "model/state/layout.hpp"
 #include "model/trial/trial_state.hpp"
 
@@ -25,7 +25,7 @@ struct PickedRows;
 
 class LeanTrialState final : public TrialState {
 public:
-    LeanTrialState(TrialConfig config, Manifest const& manifest, DenseModel model, std::shared_ptr<LeanMemory> memory);
+    LeanTrialState(TrialConfig config, Manifest const& manifest, LeanModel model, std::shared_ptr<LeanMemory> memory);
     ~LeanTrialState() override;
 
     StateLayout const& layout() const override { return layout_; }
@@ -44,7 +44,7 @@ public:
     std::size_t parameter_floats() const { return parameter_floats_; }
 
     // The network on the bound state, for passes over at most this many rows.
-    DenseNetwork& network(std::int64_t rows);
+    LeanNetwork& network(std::int64_t rows);
 
     // The picked rows, normalised, and augmented if there is an address, in memory().features. Their answers in
     // memory().labels or memory().targets.
@@ -55,11 +55,11 @@ private:
 
     TrialConfig config_;
     DataSchema data_;
-    DenseModel model_;
+    LeanModel model_;
     std::vector<std::string> pretrained_;  // names of tensors of model.init_from
     StateLayout layout_;
     std::size_t parameter_floats_;
-    DenseNetwork network_;
+    LeanNetwork network_;
     std::unique_ptr<Normaliser const> normaliser_;
     std::unique_ptr<Augmenter const> augmenter_;
     std::shared_ptr<LeanMemory> memory_;

@@ -13,7 +13,7 @@
 #include "core/error.hpp"
 #include "core/json_reader.hpp"
 #include "experiment/config.hpp"
-#include "model/lean/dense_spec.hpp"
+#include "model/lean/lean_spec.hpp"
 #include "model/state/safetensors.hpp"
 
 namespace hopscotch {
@@ -112,7 +112,7 @@ std::string module_of(std::string const& name) {
     return dot == name.npos ? "" : name.substr(0, dot + 1);
 }
 
-NetworkSpecs specs_of(DenseModel const& model) {
+NetworkSpecs specs_of(LeanModel const& model) {
     return {model.parameters, model.buffers, module_of(model.parameters.back().name)};
 }
 

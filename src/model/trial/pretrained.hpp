@@ -10,7 +10,7 @@
 
 namespace hopscotch {
 
-struct DenseModel;
+struct LeanModel;
 struct ModelConfig;
 class Problems;
 
@@ -21,7 +21,7 @@ struct NetworkSpecs {
     std::string head;  // the module whose parameters are for these outputs alone ("fc."); empty: there is none
 };
 
-NetworkSpecs specs_of(DenseModel const& model);
+NetworkSpecs specs_of(LeanModel const& model);
 
 std::string module_of(std::string const& tensor);  // "fc." of "fc.weight"
 

@@ -17,7 +17,7 @@
 #include "model/trial/lean_trial_model.hpp"
 #include "model/trial/pretrained.hpp"
 #include "model/trial/torch_library.hpp"
-#include "model/zoo/dense.hpp"
+#include "model/zoo/lean_specs.hpp"
 #include "model/zoo/synthetic.hpp"
 
 namespace hopscotch {
@@ -28,7 +28,7 @@ constexpr double k_flops_per_multiply_add = 6;
 
 struct Row {
     ZooEntry entry;
-    DenseSpec (*dense)(ModelConfig const&, DataSchema const&, Problems&) = nullptr;  // null: another network
+    LeanSpec (*lean)(ModelConfig const&, DataSchema const&, Problems&) = nullptr;  // null: LibTorch's step alone
 };
 
 // The texts that several rows share.
@@ -54,12 +54,14 @@ std::vector<Row> const& table() {
           "any shape"},
          mlp_spec},
         {{"lenet", "LeNet-5 with relu and max pooling (sides below 12: padding 2 in conv2)",
-          "dropout     0.0    in [0, 1), after fc1 and fc2", "images CxHxW of at least 4x4"}},
+          "dropout     0.0    in [0, 1), after fc1 and fc2", "images CxHxW of at least 4x4"},
+         lenet_spec},
         {{"cnn", "small convolutional network: 3x3 convolution, 2x2 max pooling, batch norm and relu a layer, then fc",
           "channels    [32, 64, 128]  of every convolution, each at least 1\n"
           "dropout     0.0            in [0, 1), before fc\n"
           "batch_norm  true           before every relu",
-          "images CxHxW with sides of at least 2^(number of convolutions)"}},
+          "images CxHxW with sides of at least 2^(number of convolutions)"},
+         cnn_spec},
         {{"resnet20", "ResNet of He et al. for CIFAR, 20 layers, shortcuts without parameters", k_cifar_resnet, k_images}},
         {{"resnet32", "the same, 32 layers", k_cifar_resnet, k_images}},
         {{"resnet56", "the same, 56 layers", k_cifar_resnet, k_images}},
@@ -130,17 +132,17 @@ void complain_of_name(ModelConfig const& model, Problems& problems) {
                              near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
 }
 
-bool is_dense(ModelConfig const& model) {
+bool has_lean_spec(ModelConfig const& model) {
     auto const* row = find_row(model.name);
-    return row != nullptr && row->dense != nullptr;
+    return row != nullptr && row->lean != nullptr;
 }
 
-// A dense network whose layers all train needs no LibTorch before it does.
-bool knows_dense(ModelConfig const& model) { return is_dense(model) && model.freeze.empty() && !model.cache_frozen; }
+// Such a network whose layers all train needs no LibTorch before it trains by it.
+bool knows_lean(ModelConfig const& model) { return has_lean_spec(model) && model.freeze.empty() && !model.cache_frozen; }
 
-DenseSpec dense_spec(ModelConfig const& model, DataSchema const& data) {
+LeanSpec lean_spec(ModelConfig const& model, DataSchema const& data) {
     Problems problems("model");
-    auto spec = find_row(model.name)->dense(model, data, problems);
+    auto spec = find_row(model.name)->lean(model, data, problems);
     problems.throw_if_any();
     return spec;
 }
@@ -150,8 +152,8 @@ NetworkFacts accepted_facts(ModelConfig const& model, DataSchema const& data) {
     if (find_row(model.name) == nullptr) complain_of_name(model, problems);
     problems.throw_if_any();
     NetworkFacts facts;
-    if (knows_dense(model))
-        facts.multiply_adds = multiply_adds(dense_spec(model, data));
+    if (knows_lean(model))
+        facts.multiply_adds = multiply_adds(lean_spec(model, data));
     else if (auto const known = torch_library().facts(model, data, problems))
         facts = *known;
     problems.throw_if_any();
@@ -237,7 +239,8 @@ bool draws_from_torch(ModelConfig const& model, DataSchema const& data) {
 }
 
 std::string why_torch_step(TrialConfig const& config) {
-    if (!is_dense(config.model)) return "model " + config.model.name;
+    if (!has_lean_spec(config.model)) return "model " + config.model.name;
+    if (auto const why = why_large(config.model); !why.empty()) return why;
     return why_not_lean(config, cpu_features());
 }
 
@@ -250,7 +253,7 @@ void require_engine(TrialConfig const& config) {
 }
 
 std::vector<OwnMetricName> own_metrics(ModelConfig const& model, DataSchema const& data) {
-    if (find_row(model.name) == nullptr || is_synthetic(model.name) || is_dense(model)) return {};
+    if (find_row(model.name) == nullptr || is_synthetic(model.name) || has_lean_spec(model)) return {};
     Problems told("");  // by check_model
     auto const facts = torch_library().facts(model, data, told);
     return facts ? facts->metrics : std::vector<OwnMetricName>{};
@@ -264,9 +267,9 @@ void check_model(ModelConfig const& model, DataSchema const& data, Problems& pro
     if (data.task == Task::language && model.name != "gpt" && !own)
         return problems.add(model.arguments.at_position(), "/model/name",
                             fmt::format("{} does not fit the dataset (its task is language); use gpt", model.name));
-    if (!knows_dense(model)) return torch_library().check(model, data, problems);
-    auto const spec = row->dense(model, data, problems);
-    if (problems.empty()) pretrained_names(model, specs_of(dense_model(spec)), problems);
+    if (!knows_lean(model)) return torch_library().check(model, data, problems);
+    auto const spec = row->lean(model, data, problems);
+    if (problems.empty()) pretrained_names(model, specs_of(lean_model(spec)), problems);
 }
 
 void check_model(TrialConfig const& config, DataSchema const& data, Problems& problems) {
@@ -288,7 +291,7 @@ TrialModel make_trial_model(TrialConfig const& config, Manifest const& manifest,
     if (!why_torch_step(config).empty() || !workspace.in_place())
         return torch_library().make_model(config, manifest, workspace);
     require_lean(cpu_features());
-    return make_lean_model(config, manifest, dense_model(dense_spec(config.model, data)), workspace);
+    return make_lean_model(config, manifest, lean_model(lean_spec(config.model, data)), workspace);
 }
 
 }  // namespace hopscotch

@@ -9,7 +9,7 @@
 
 #include "core/json_reader.hpp"
 #include "model/lean/elements.hpp"
-#include "model/zoo/dense.hpp"
+#include "model/zoo/lean_specs.hpp"
 #include "tensor/network/layers.hpp"
 #include "tensor/network/noise.hpp"
 #include "tensor/zoo/networks.hpp"
@@ -100,13 +100,13 @@ private:
 }  // namespace
 
 std::unique_ptr<Network> make_logistic(ModelConfig const& model, DataSchema const& data, Problems& problems) {
-    return std::make_unique<Mlp>(logistic_spec(model, data, problems));
+    return std::make_unique<Mlp>(logistic_spec(model, data, problems).dense);
 }
 
 std::unique_ptr<Network> make_mlp(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     auto spec = mlp_spec(model, data, problems);
     if (!problems.empty()) return nullptr;
-    return std::make_unique<Mlp>(std::move(spec));
+    return std::make_unique<Mlp>(std::move(spec.dense));
 }
 
 }  // namespace hopscotch

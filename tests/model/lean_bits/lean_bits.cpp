@@ -11,6 +11,7 @@
 #include "model/lean/columns.hpp"
 #include "model/lean/elements.hpp"
 #include "model/lean/losses.hpp"
+#include "model/lean/pooling.hpp"
 #include "model/lean/products.hpp"
 #include "model/lean/update.hpp"
 
@@ -155,6 +156,38 @@ void updates() {
     show("updates");
 }
 
+// A convolution of two images, pooling, and the way back of a gradient.
+void images() {
+    constexpr std::int64_t channels = 5, kernel = 3, side = 12, out = 11, windows = (side - kernel) * (side + 1) + 1;
+    Pooling const pooling{(side - 2) / 2, (side - 2) / 2, out, side};
+    auto const x = numbers(side * side * channels, 21), weight = numbers(kernel * kernel * channels * out, 22);
+    std::vector<float> large((side - 2) * side * out + k_pooling_slack), pooled(5 * 5 * out + k_pooling_slack);
+    std::vector<float> back(large.size()), gradient(kernel * channels * out);
+    std::vector<std::int32_t> picks(pooled.size());
+    for (int image = 0; image < 2; ++image) {
+        multiply({.m = windows,
+                  .n = out,
+                  .k = kernel * kernel * channels,
+                  .a = by_rows(x.data(), channels),
+                  .b = by_rows(weight.data(), out),
+                  .out = large.data(),
+                  .groups = {kernel * channels, side * channels}});
+        max_pool(pooling, large.data(), pooled.data(), picks.data());
+        spread_picked(pooling, pooled.data(), picks.data(), back.data());
+        multiply({.m = kernel * channels,
+                  .n = out,
+                  .k = windows,
+                  .a = {x.data(), 1, channels},
+                  .b = by_rows(back.data(), out),
+                  .out = gradient.data(),
+                  .more = image > 0});
+    }
+    add(std::span(pooled).first(5 * 5 * out));
+    add(std::span(back).first((side - 2) * side * out));
+    add(std::span(gradient));
+    show("images");
+}
+
 }  // namespace
 }  // namespace hopscotch
 
@@ -164,4 +197,5 @@ int main() {
     hopscotch::columns();
     hopscotch::losses();
     hopscotch::updates();
+    hopscotch::images();
 }

@@ -11,7 +11,8 @@ stored="products c86fed524654c8d5
 elements e4ddfc7c04022407
 columns 654bd87425402d3c
 losses 120d3b6c182804ff
-updates 6bf4afa1b74e8512"
+updates 6bf4afa1b74e8512
+images 67c37b3ebfd52dbe"
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -25,7 +26,7 @@ compare() { # what it was built by, command
 }
 
 compare "the product's build" "$1"
-sources=("$source"/src/model/lean/{columns,elements,losses,products,update}.cpp
+sources=("$source"/src/model/lean/{columns,elements,losses,pooling,products,update}.cpp
          "$source/tests/model/lean_bits/lean_bits.cpp")
 compilers=("g++ -O2 -march=native" "clang++ -O2")
 [[ -z ${HOPSCOTCH_LONG:-} ]] || compilers+=("g++ -O2" "g++ -O3 -march=native" "clang++ -O3 -march=native")

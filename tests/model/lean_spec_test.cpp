@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dense network as the lean step knows it, against the network with tensors.
+// A network as the lean step knows it, against the network with tensors.
 #include <gtest/gtest.h>
 
 #include "core/json_reader.hpp"
 #include "core/rng.hpp"
 #include "fixture.hpp"
-#include "model/lean/dense_spec.hpp"
-#include "model/zoo/dense.hpp"
+#include "model/lean/lean_spec.hpp"
+#include "model/zoo/lean_specs.hpp"
 #include "model/zoo/zoo.hpp"
 #include "tensor/zoo/networks.hpp"
 
 namespace hopscotch::testing {
-namespace dense_spec_test {
+namespace lean_spec_test {
 
-void expect_same(DenseSpec const& spec, ModelConfig const& model, DataSchema const& data) {
+void expect_same(LeanSpec const& spec, ModelConfig const& model, DataSchema const& data) {
     Problems problems("");
     auto const network = maker_of(model.name)(model, data, problems);
     ASSERT_TRUE(network) << problems.text();
-    auto const dense = dense_model(spec);
-    ASSERT_EQ(dense.parameters.size(), network->parameters().size());
-    for (std::size_t i = 0; i < dense.parameters.size(); ++i) {
-        auto const &mine = dense.parameters[i], &its = network->parameters()[i];
+    auto const lean = lean_model(spec);
+    ASSERT_EQ(lean.parameters.size(), network->parameters().size());
+    for (std::size_t i = 0; i < lean.parameters.size(); ++i) {
+        auto const &mine = lean.parameters[i], &its = network->parameters()[i];
         EXPECT_EQ(mine.name, its.name);
         EXPECT_EQ(mine.shape, its.shape);
         EXPECT_EQ(mine.init.kind, its.init.kind) << mine.name;
         EXPECT_EQ(mine.init.value, its.init.value) << mine.name;
     }
-    ASSERT_EQ(dense.buffers.size(), network->buffers().size());
-    for (std::size_t i = 0; i < dense.buffers.size(); ++i) {
-        auto const &mine = dense.buffers[i], &its = network->buffers()[i];
+    ASSERT_EQ(lean.buffers.size(), network->buffers().size());
+    for (std::size_t i = 0; i < lean.buffers.size(); ++i) {
+        auto const &mine = lean.buffers[i], &its = network->buffers()[i];
         EXPECT_EQ(mine.name, its.name);
         EXPECT_EQ(mine.shape, its.shape);
         EXPECT_EQ(mine.element, its.element) << mine.name;
@@ -37,7 +37,7 @@ void expect_same(DenseSpec const& spec, ModelConfig const& model, DataSchema con
     EXPECT_EQ(multiply_adds(spec), network->multiply_adds());
 }
 
-TEST(DenseSpec, IsThatOfTheNetwork) {
+TEST(LeanSpec, IsThatOfTheNetwork) {
     Rng rng(1);
     Problems problems("");
     for (int i = 0; i < 50; ++i) {
@@ -53,9 +53,26 @@ TEST(DenseSpec, IsThatOfTheNetwork) {
     EXPECT_TRUE(problems.empty()) << problems.text();
 }
 
-TEST(DenseSpec, EveryModelOfTheTableCanBeMade) {
+TEST(LeanSpec, OfImagesToo) {
+    Rng rng(2);
+    Problems problems("");
+    for (int i = 0; i < 50; ++i) {
+        auto const one_to = [&](std::uint32_t most) { return std::int64_t{1} + rng.below(most); };
+        DataSchema const data{Task::classification, {one_to(4), 7 + one_to(30), 7 + one_to(30)}, 1 + one_to(9), 1, {}};
+        auto const lenet = trial_config("lenet");
+        expect_same(lenet_spec(lenet.model, data, problems), lenet.model, data);
+        Json::Array channels;
+        for (auto layers = rng.below(4); layers > 0; --layers) channels.emplace_back(one_to(40));
+        auto const cnn =
+            trial_config("cnn", Json::object({{"channels", Json(channels)}, {"batch_norm", rng.below(2) == 1}}));
+        expect_same(cnn_spec(cnn.model, data, problems), cnn.model, data);
+    }
+    EXPECT_TRUE(problems.empty()) << problems.text();
+}
+
+TEST(LeanSpec, EveryModelOfTheTableCanBeMade) {
     for (auto const& entry : zoo()) EXPECT_EQ(maker_of(entry.name) == nullptr, entry.synthetic) << entry.name;
 }
 
-}  // namespace dense_spec_test
+}  // namespace lean_spec_test
 }  // namespace hopscotch::testing
