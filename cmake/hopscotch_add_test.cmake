@@ -27,6 +27,7 @@ if(EXISTS /proc/cpuinfo)
   file(STRINGS /proc/cpuinfo cpu_flags REGEX "^flags" LIMIT_COUNT 1)
   if(NOT cpu_flags MATCHES "avx512|avx_vnni|amx")
     set(HOPSCOTCH_MORE_THAN_AVX2 OFF)
+    message(STATUS "This CPU has no kernels beyond AVX2's: all tests run these, and no entries of cpu-kinds are made")
   endif()
 endif()
 

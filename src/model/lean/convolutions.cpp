@@ -206,12 +206,7 @@ void Convolutions::backward(float const* gradient, float* into, GradientReady co
         activate_backward(Activation::relu, buffers.activated, g, pixels * pooled.channels);
         if (layer.has_norm()) {
             auto const& norm = layer.norm;
-            norms_[i].backward({.weight = parameters() + norm.weight.first,
-                                .normalised = buffers.pooled,
-                                .gradient = g,
-                                .weight_gradient = into + norm.weight.first,
-                                .bias_gradient = into + norm.bias.first},
-                               pixels, sum_);
+            norms_[i].backward(norm.gradients(parameters(), buffers.pooled, g, into), pixels, sum_);
             if (ready) ready(norm.bias.first, norm.bias.end);
             if (ready) ready(norm.weight.first, norm.weight.end);
         } else {

@@ -146,12 +146,7 @@ void DenseNetwork::back_to_product(std::size_t layer, float* g, float* gradient,
     if (spec_.dropout > 0) multiply_values(g, buffers.mask, g, n);
     activate_backward(spec_.activation, buffers.activated, g, n);
     if (!spec_.batch_norm) return;
-    norms_[layer].backward({.weight = parameters() + l.norm.weight.first,
-                            .normalised = buffers.product,
-                            .gradient = g,
-                            .weight_gradient = gradient + l.norm.weight.first,
-                            .bias_gradient = gradient + l.norm.bias.first},
-                           rows_, sum_);
+    norms_[layer].backward(l.norm.gradients(parameters(), buffers.product, g, gradient), rows_, sum_);
     if (ready) ready(l.norm.bias.first, l.norm.bias.end);
     if (ready) ready(l.norm.weight.first, l.norm.weight.end);
 }

@@ -18,4 +18,8 @@ NormValues NormPlace::values(float const* parameters, MutableBytes state) const 
             reinterpret_cast<float*>(state.data() + variance), reinterpret_cast<std::int64_t*>(state.data() + batches)};
 }
 
+NormGradients NormPlace::gradients(float const* parameters, float const* normalised, float* gradient, float* into) const {
+    return {parameters + weight.first, normalised, gradient, into + weight.first, into + bias.first};
+}
+
 }  // namespace hopscotch

@@ -20,6 +20,8 @@ struct NormPlace {
     std::size_t mean = 0, variance = 0, batches = 0;  // bytes from the start of the state
 
     NormValues values(float const* parameters, MutableBytes state) const;
+    // into: laid out like the parameters.
+    NormGradients gradients(float const* parameters, float const* normalised, float* gradient, float* into) const;
 };
 NormPlace norm_place_of(StateLayout const& layout, std::string const& norm);
 
