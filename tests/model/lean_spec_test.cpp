@@ -70,6 +70,20 @@ TEST(LeanSpec, OfImagesToo) {
     EXPECT_TRUE(problems.empty()) << problems.text();
 }
 
+// The classic one has 400 inputs of fc1; small images keep their size in conv2.
+TEST(LeanSpec, InputsOfLenetsFullyConnectedLayers) {
+    Problems problems("");
+    auto const inputs = [&](std::int64_t height, std::int64_t width) {
+        DataSchema const data{Task::classification, {1, height, width}, 10, 1, {}};
+        return lenet_spec(trial_config("lenet").model, data, problems).dense.widths.front();
+    };
+    EXPECT_EQ(inputs(28, 28), 400);
+    EXPECT_EQ(inputs(12, 12), 16);
+    EXPECT_EQ(inputs(11, 30), 16 * 2 * 7);
+    EXPECT_EQ(inputs(8, 8), 64);
+    EXPECT_TRUE(problems.empty()) << problems.text();
+}
+
 TEST(LeanSpec, EveryModelOfTheTableCanBeMade) {
     for (auto const& entry : zoo()) EXPECT_EQ(maker_of(entry.name) == nullptr, entry.synthetic) << entry.name;
 }
