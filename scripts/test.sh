@@ -16,7 +16,11 @@ while [[ "${1:-}" == --strict || "${1:-}" == --long || "${1:-}" == --sanitize ]]
     shift
 done
 
-scripts/setup.sh "--tests${long:+=long}"
+# Programs that only tests use are installed during the build, which needs none of them.
+scripts/setup.sh
+scripts/setup.sh "--tests${long:+=long}" &
+setup_of_tests=$!
+trap wait EXIT
 if [[ $(id -u) -eq 0 ]]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
@@ -64,6 +68,7 @@ if [[ -z $sanitize ]]; then
         mapfile -t targets < <(scripts/test_targets.sh build "$@")
     fi
     scripts/build.sh release "${targets[@]}"
+    wait "$setup_of_tests"
     export HOPSCOTCH_TEST_PATIENCE="${HOPSCOTCH_TEST_PATIENCE:-$(measure_patience)}"
     echo "== limits of tests: $HOPSCOTCH_TEST_PATIENCE times those of a quiet machine (HOPSCOTCH_TEST_PATIENCE)"
     # Two tests a core: many of them wait for other processes half of their time.
@@ -76,6 +81,7 @@ if [[ -z $sanitize ]]; then
     exit "$((result ? result : refused))"
 fi
 
+wait "$setup_of_tests"
 suite=(-R '^(core|comm|data|schedule|direct|search|rundir|view|analysis|strategy)\.' "$@")
 worst=0
 for preset in asan tsan; do

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/codec.hpp"
 
+#include <algorithm>
+
 namespace hopscotch {
 
-void Encoder::raw(void const* data, std::size_t size) {
-    auto const* first = static_cast<std::byte const*>(data);
-    bytes_.insert(bytes_.end(), first, first + size);
-}
+void Encoder::grow(std::size_t size) { bytes_.resize(std::max(2 * bytes_.size(), end_ + size)); }
 
-void Decoder::raw(void* data, std::size_t size) {
-    if (size > bytes_.size())
-        throw CommError("message too short (sent by another version?); start every rank from one build");
-    if (size > 0) std::memcpy(data, bytes_.data(), size);
-    bytes_ = bytes_.subspan(size);
+void Decoder::throw_too_short() {
+    throw CommError("message too short (sent by another version?); start every rank from one build");
 }
 
 void Decoder::get(bool& value) {
@@ -25,8 +21,7 @@ void Decoder::get(bool& value) {
 std::size_t Decoder::length(std::size_t item_bytes) {
     std::uint64_t size = 0;
     get(size);
-    if (size > bytes_.size() / item_bytes)
-        throw CommError("message too short (sent by another version?); start every rank from one build");
+    if (size > bytes_.size() / item_bytes) throw_too_short();
     return static_cast<std::size_t>(size);
 }
 

@@ -24,10 +24,19 @@ public:
     void operator()(Fields&... values) {
         (put(values), ...);
     }
-    Bytes take() { return std::move(bytes_); }
+    Bytes take() {
+        bytes_.resize(end_);
+        return std::move(bytes_);
+    }
 
 private:
-    void raw(void const* data, std::size_t size);
+    void raw(void const* data, std::size_t size) {
+        if (size == 0) return;
+        if (bytes_.size() - end_ < size) grow(size);
+        std::memcpy(bytes_.data() + end_, data, size);
+        end_ += size;
+    }
+    void grow(std::size_t size);
     template <Plain T>
     void put(T& value) {
         raw(&value, sizeof value);
@@ -56,7 +65,8 @@ private:
         fields(*this, value);
     }
 
-    Bytes bytes_;
+    Bytes bytes_;  // with room behind the end
+    std::size_t end_ = 0;
 };
 
 // Throws CommError on a message that is too short, or has a truth value other than 0 and 1.
@@ -70,7 +80,12 @@ public:
     bool empty() const { return bytes_.empty(); }  // all has been read
 
 private:
-    void raw(void* data, std::size_t size);
+    void raw(void* data, std::size_t size) {
+        if (size > bytes_.size()) throw_too_short();
+        if (size > 0) std::memcpy(data, bytes_.data(), size);
+        bytes_ = bytes_.subspan(size);
+    }
+    [[noreturn]] static void throw_too_short();
     std::size_t length(std::size_t item_bytes);
     template <Plain T>
     void get(T& value) {
@@ -105,8 +120,7 @@ private:
 template <class T>
 Bytes encode(T const& value) {
     Encoder encoder;
-    auto copy = value;
-    encoder(copy);
+    encoder(const_cast<T&>(value));  // an Encoder only reads the fields
     return encoder.take();
 }
 

@@ -134,7 +134,7 @@ void Attempt::saved(SavedState const& saved) {
     if (!end_) held_.execute();
 }
 
-void Attempt::lap_done(LapRecord const& record) {
+void Attempt::lap_done(LapRecord record) {
     fault_point("lap.record");
     using Meaning = RecordTriage::Meaning;
     auto const meaning = triage_.meaning_of(record);
@@ -145,7 +145,7 @@ void Attempt::lap_done(LapRecord const& record) {
         case Meaning::retry: return retry(record);
         case Meaning::wrong_start: return refuse(record);
         case Meaning::known: return confirm(record);
-        case Meaning::news: return deliver(record);
+        case Meaning::news: return deliver(std::move(record));
     }
 }
 

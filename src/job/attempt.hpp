@@ -56,7 +56,7 @@ public:
     BestStates& best() { return best_; }
 
     // Acts on the record by its meaning (RecordTriage::Meaning).
-    void lap_done(LapRecord const& record) override;
+    void lap_done(LapRecord record) override;
     void scored(LapRecord const& record) override { best_.scored(record); }
     void analysed(std::string const& errors) override { best_.analysed(errors); }
     void fetched(Buffer&& state) override;

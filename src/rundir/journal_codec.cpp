@@ -66,16 +66,16 @@ UnitRecord unit_from_json(Json const& json) {
 }
 
 // The units themselves, or the place where they are, with their sums.
-Json units_json(LapRecord const& record) {
-    if (record.stored.at.job == 0) {
+Json units_json(LapRecord const& record, StoredUnits const& stored) {
+    if (stored.at.job == 0) {
         Json::Array units;
         units.reserve(record.units.size());
         for (auto const& unit : record.units) units.push_back(to_json(unit));
         return Json(std::move(units));
     }
-    auto const totals = totals_of(record);
-    auto out = Json::object({{"job", record.stored.at.job},
-                             {"offset", record.stored.at.offset},
+    auto const& totals = stored.totals;
+    auto out = Json::object({{"job", stored.at.job},
+                             {"offset", stored.at.offset},
                              {"count", totals.count},
                              {"rows", totals.rows},
                              {"loss_sum", totals.loss_sum},
@@ -269,7 +269,9 @@ Json to_json(std::vector<Order> const& orders) {
     return out;
 }
 
-Json to_json(LapRecord const& record) {
+Json to_json(LapRecord const& record) { return to_json(record, record.stored); }
+
+Json to_json(LapRecord const& record, StoredUnits const& stored) {
     auto out = Json::object({{"trial", record.trial.value},
                              {"epoch", record.epoch},
                              {"attempt", record.attempt},
@@ -284,7 +286,7 @@ Json to_json(LapRecord const& record) {
                              {"end_hash", to_hex_or_null(record.state.end_hash)},
                              {"state_bytes", record.state.bytes},
                              {"validation", validation_json(record)},
-                             {"units", units_json(record)}});
+                             {"units", units_json(record, stored)}});
     if (record.cause != Cause::trial) out["cause"] = "surroundings";
     if (!record.orders.empty()) out["orders"] = to_json(record.orders);
     if (!record.sync.exposed_s.empty()) out["exposed_s"] = record.sync.exposed_s;

@@ -33,6 +33,7 @@ Json to_json(Order const& order);
 Order order_from_json(Json const& json);  // likewise
 
 Json to_json(LapRecord const& record);
-LapRecord lap_record_from_json(Json const& json);  // likewise
+Json to_json(LapRecord const& record, StoredUnits const& units);  // where its units are, instead of them
+LapRecord lap_record_from_json(Json const& json);                 // likewise
 
 }  // namespace hopscotch

@@ -44,11 +44,8 @@ void JournalWriter::sync_if_due() {
 void JournalWriter::lap_released(Lap const& lap) { append(event("lap_released", to_json(lap))); }
 
 void JournalWriter::lap_done(LapRecord const& record) {
-    auto line = record;
-    line.stored.totals = totals_of(record);
-    line.units.clear();
-    line.stored.at = units_->append(record);
-    append(event("lap_done", to_json(line)));
+    auto const units = units_->append(record);
+    append(event("lap_done", to_json(record, units)));
 }
 
 void JournalWriter::decided(Decision const& decision) { append(event("decision", to_json(decision))); }

@@ -69,13 +69,16 @@ void Tally::add_exchange(LapRecord const& record) {
 namespace {
 
 // Seconds in which at least one unit of the lap was trained: their sum where they follow each other, as in a hop.
-double covered_s(std::vector<UnitRecord> units) {
-    std::ranges::sort(units, {}, &UnitRecord::start_unix_s);
+double covered_s(std::vector<UnitRecord> const& units) {
+    std::vector<std::pair<double, double>> spans;  // start, seconds
+    spans.reserve(units.size());
+    for (auto const& unit : units) spans.emplace_back(unit.start_unix_s, unit.seconds);
+    if (!std::ranges::is_sorted(spans)) std::ranges::sort(spans);
     double covered = 0, end = 0;
-    for (auto const& unit : units) {
-        auto const overlap = std::max(0.0, end - unit.start_unix_s);
-        covered += std::max(0.0, unit.seconds - overlap);
-        end = std::max(end, unit.start_unix_s + unit.seconds);
+    for (auto const& [start, seconds] : spans) {
+        auto const overlap = std::max(0.0, end - start);
+        covered += std::max(0.0, seconds - overlap);
+        end = std::max(end, start + seconds);
     }
     return covered;
 }

@@ -79,7 +79,7 @@ bool is_unit_file_name(std::string_view name) {
 UnitWriter::UnitWriter(std::filesystem::path directory, int job) : directory_(std::move(directory)), job_(job) {}
 UnitWriter::~UnitWriter() = default;
 
-UnitsAt UnitWriter::append(LapRecord const& record) {
+StoredUnits UnitWriter::append(LapRecord const& record) {
     if (!file_) {
         std::error_code ignored;
         std::filesystem::remove(directory_ / unit_file_name(job_), ignored);
@@ -90,7 +90,8 @@ UnitsAt UnitWriter::append(LapRecord const& record) {
     head.epoch = record.epoch;
     head.attempt = record.attempt;
     head.units = static_cast<std::int32_t>(record.units.size());
-    if (totals_of(record).gpu_of_s > 0) head.magic = k_gpu_magic;
+    StoredUnits const out{{job_, bytes_}, totals_of(record)};
+    if (out.totals.gpu_of_s > 0) head.magic = k_gpu_magic;
     auto const bytes_of_one = bytes_of_unit(head.magic);
     std::string block;
     block.reserve(sizeof head + record.units.size() * bytes_of_one + sizeof(std::uint64_t));
@@ -101,7 +102,6 @@ UnitsAt UnitWriter::append(LapRecord const& record) {
     }
     append_bytes(block, xxh3(std::as_bytes(std::span(block))));
     file_->append(block);
-    UnitsAt const out{job_, bytes_};
     bytes_ += block.size();
     return out;
 }

@@ -27,7 +27,7 @@ public:
     UnitWriter(std::filesystem::path directory, int job);
     ~UnitWriter();
 
-    UnitsAt append(LapRecord const& record);  // one write; throws IoError
+    StoredUnits append(LapRecord const& record);  // one write; throws IoError
     void sync();
     std::filesystem::path const& directory() const { return directory_; }
 

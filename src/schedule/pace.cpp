@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 
 namespace hopscotch {
@@ -33,16 +32,21 @@ void Pace::add(LapRecord const& lap, double unit_cost, double since_unix_s) {
     }
     skip_ = lap.units.size() / k_units_a_lap;
     Row row;
-    std::map<TrainerId, std::vector<double>> by_trainer;
-    std::map<TrainerId, double> seconds;
-    for (auto const& unit : lap.units) {
-        if (unit.rows <= 0 || unit.seconds <= 0 || unit.start_unix_s < since_unix_s) continue;
-        by_trainer[unit.trainer].push_back(unit.seconds / static_cast<double>(unit.rows));
-        seconds[unit.trainer] += unit.seconds;
-        row.flops += unit_cost;
+    std::vector<UnitRecord const*> units;  // by trainer
+    for (auto const& unit : lap.units)
+        if (unit.rows > 0 && unit.seconds > 0 && unit.start_unix_s >= since_unix_s) units.push_back(&unit);
+    row.flops = static_cast<double>(units.size()) * unit_cost;
+    std::ranges::stable_sort(units, {}, [](UnitRecord const* unit) { return unit->trainer; });
+    for (auto first = units.begin(); first != units.end();) {
+        Cell cell{(*first)->trainer};
+        std::vector<double> a_row;  // seconds
+        for (; first != units.end() && (*first)->trainer == cell.trainer; ++first) {
+            a_row.push_back((*first)->seconds / static_cast<double>((*first)->rows));
+            cell.seconds += (*first)->seconds;
+        }
+        cell.log_s = std::log(median_of(std::move(a_row)));
+        row.cells.push_back(cell);
     }
-    for (auto& [trainer, values] : by_trainer)
-        row.cells.push_back({trainer, std::log(median_of(std::move(values))), seconds[trainer]});
     if (row.cells.empty()) return;
     laps_.push_back(std::move(row));
     if (laps_.size() > k_window) laps_.pop_front();

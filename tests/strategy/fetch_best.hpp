@@ -14,7 +14,7 @@ namespace hopscotch::testing {
 // Rank 0, when every trial has ended: the state after a trial's best epoch.
 inline Buffer fetch_best(Pump& pump, LapId const& lap, TrainerId home) {
     struct Receiver : LapSink {
-        void lap_done(LapRecord const&) override {}
+        void lap_done(LapRecord) override {}
         void fetched(Buffer&& sent) override { state = std::move(sent); }
         Buffer state;
     } receiver;

@@ -69,7 +69,7 @@ class Collector : public LapSink {
 public:
     Collector(JobResult& result, int epochs, Dispatcher& dispatcher)
         : result_(result), epochs_(epochs), dispatcher_(dispatcher) {}
-    void lap_done(LapRecord const& record) override {
+    void lap_done(LapRecord record) override {
         result_.laps[{record.trial, record.epoch}] = record;
         if (record.outcome != Outcome::finished || record.epoch + 1 == epochs_) ended.insert(record.trial);
         dispatcher_.lap_done(record);

@@ -40,7 +40,7 @@ class RecordedLaps : public LapSink {
 public:
     explicit RecordedLaps(std::map<LapId, LapRecord const*> recorded) : recorded_(std::move(recorded)) {}
 
-    void lap_done(LapRecord const& record) override {
+    void lap_done(LapRecord record) override {
         auto const& wanted = *recorded_.at({record.trial, record.epoch});
         ++out.laps;
         if (record.outcome != Outcome::finished) ended.insert(record.trial);

@@ -34,8 +34,10 @@ void fields(A& a, Lap& m) {
     if constexpr (std::is_same_v<A, Encoder>) assignment = text_of(m.assignment);
     a(m.trial, m.epoch, m.attempt, m.release, m.remaining_cost, assignment, m.from, m.from_hash, clone, source, m.route,
       m.unit_cost, m.repeats);
-    if (clone) m.clone_of = source;
-    if constexpr (std::is_same_v<A, Decoder>) m.assignment = assignment_from_text(assignment);
+    if constexpr (std::is_same_v<A, Decoder>) {
+        if (clone) m.clone_of = source;
+        m.assignment = assignment_from_text(assignment);
+    }
 }
 
 template <class A>
@@ -60,6 +62,7 @@ template <class A>
 void fields(A& a, LapRecord& m) {
     std::vector<double> cpu_s, gpu_use;
     std::vector<std::vector<double>> parts;
+    cpu_s.reserve(m.units.size());
     for (auto const& unit : m.units) cpu_s.push_back(unit.cpu_s);
     if (std::ranges::any_of(m.units, [](UnitRecord const& unit) { return unit.gpu_use >= 0; }))
         for (auto const& unit : m.units) gpu_use.push_back(unit.gpu_use);
@@ -69,9 +72,10 @@ void fields(A& a, LapRecord& m) {
       static_cast<ValidationScores&>(m.valid), m.valid.start_unix_s, m.valid.seconds, m.valid.trainers, m.state.lr,
       m.state.hash, m.state.begin_hash, m.state.end_hash, m.state.bytes, m.sync.exposed_s, m.sync.rounds, m.sync.staleness,
       m.sync.server_log, cpu_s, gpu_use, parts);
+    if constexpr (std::is_same_v<A, Encoder>) return;
     for (std::size_t i = 0; i < std::min(m.units.size(), cpu_s.size()); ++i) m.units[i].cpu_s = cpu_s[i];
     for (std::size_t i = 0; i < std::min(m.units.size(), gpu_use.size()); ++i) m.units[i].gpu_use = gpu_use[i];
-    for (std::size_t i = 0; i < std::min(m.units.size(), parts.size()); ++i) m.units[i].parts = parts[i];
+    for (std::size_t i = 0; i < std::min(m.units.size(), parts.size()); ++i) m.units[i].parts = std::move(parts[i]);
 }
 
 template <class A>

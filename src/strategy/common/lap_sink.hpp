@@ -12,7 +12,7 @@ struct SavedState;
 class LapSink {
 public:
     virtual ~LapSink() = default;
-    virtual void lap_done(LapRecord const& record) = 0;
+    virtual void lap_done(LapRecord record) = 0;
     virtual void saved(SavedState const&) {}
     virtual void fetched(Buffer&& /*state*/) {}              // Dispatcher::fetch_best
     virtual void scored(LapRecord const&) {}                 // the best trial on the test shards, in LapRecord::valid

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Compiles what is for GPUs, without a GPU: scripts/check_cuda.sh [FILE...] (default: all of src/).
+#   *.cpp   parsed with CUDA's real headers, which come with LibTorch, and with our warnings
+#   *.cu    compiled for the H100 and H200, where nvcc is installed. A kernel may use 64 registers (so that 1,024 threads fit
+#           on a multiprocessor) and spill none.
+# 77: not possible here. comm/nccl_library.cpp is left out: nccl.h comes with scripts/setup.sh --cuda alone.
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+cd "$(dirname "$0")/.."
+most_registers=64
+
+packages=$(echo .deps/venv/lib/python3*/site-packages)
+cuda=$(echo "$packages"/nvidia/cu*/include)
+[[ -f $cuda/cuda_runtime_api.h ]] || { echo "no headers of CUDA in .deps/venv (scripts/setup.sh)"; exit 77; }
+nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+
+if [[ $# -gt 0 ]]; then
+    sources=("$@")
+else
+    mapfile -t sources < <(ls src/tensor/gpu/cuda_*.cpp src/tensor/gpu/*.cu
+                           grep -rlE --include='*.cpp' '^#if(def)? .*HOPSCOTCH_CUDA' src/tensor)
+fi
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failed=0
+
+# All in one, as the product is built: most of the time goes into LibTorch's headers.
+printf '#include "%s"\n' "${sources[@]}" | grep '\.cpp"' > "$folder/all.cpp" || true
+# Other compilers have other warnings (cmake/werror.cmake).
+errors=()
+[[ $(g++ -dumpversion) != 12* ]] || errors=(-Werror)
+if [[ -s $folder/all.cpp ]]; then
+    g++ -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Wshadow -Wconversion "${errors[@]}" -Wno-restrict \
+        -DHOPSCOTCH_CUDA=1 -DAT_PER_OPERATOR_HEADERS -DFMT_HEADER_ONLY -I. -Isrc -isystem "$packages/torch/include" \
+        -isystem "$packages/torch/include/torch/csrc/api/include" -isystem "$cuda" "$folder/all.cpp" || failed=1
+fi
+
+for source in "${sources[@]}"; do
+    [[ $source == *.cu ]] || continue
+    [[ -x $nvcc ]] || { echo "no nvcc here: kernels are not compiled"; break; }
+    "$nvcc" -std=c++20 -arch=sm_90 -Isrc -Werror all-warnings -Xptxas -v -c "$source" -o "$folder/kernel.o" \
+        > "$folder/said" 2>&1 || { cat "$folder/said"; failed=1; continue; }
+    awk -v file="$source" -v most="$most_registers" '
+        /Compiling entry function/ { kernel = $(NF - 2) }
+        /spill stores/ { spilled = $0 !~ / 0 bytes spill stores, 0 bytes spill loads/ }
+        match($0, /Used [0-9]+ registers/) {
+            used = substr($0, RSTART + 5, RLENGTH - 15) + 0
+            ++kernels
+            if (spilled) { print file ": " kernel " spills registers"; bad = 1 }
+            if (used > most) { print file ": " kernel " uses " used " registers (limit " most ")"; bad = 1 }
+        }
+        END {
+            if (!kernels) { print file ": no kernel found in the words of ptxas"; bad = 1 }
+            exit bad
+        }' "$folder/said" || failed=1
+done
+exit "$failed"
