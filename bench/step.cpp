@@ -43,6 +43,13 @@ struct StepRates {
     Workspace::Graphs graphs;
 };
 
+GpuMode mode_of(StepCase const& step) {
+    RunConfig run;
+    run.gpu.deterministic = !step.fast;
+    run.gpu.cuda_graphs = step.graphs;
+    return gpu_mode(run);
+}
+
 // The model of a case, and its data.
 class StepBench {
 public:
@@ -79,13 +86,6 @@ public:
     }
 
 private:
-    static GpuMode mode_of(StepCase const& step) {
-        RunConfig run;
-        run.gpu.deterministic = !step.fast;
-        run.gpu.cuda_graphs = step.graphs;
-        return gpu_mode(run);
-    }
-
     template <class Measure>
     static double least_of(int times, Measure const& measure) {
         auto least = measure();
@@ -137,13 +137,16 @@ std::string first_members(StepCase const& step, std::string const& device) {
 void print_rates(StepCase const& step, std::string const& device, StepRates rates) {
     auto const [least, most] = std::ranges::minmax(rates.rows_per_s);
     auto const typical = median(std::move(rates.rows_per_s));
+    auto const mode = mode_of(step);
     auto const ms_per_step = 1e3 * static_cast<double>(step.batch) / typical;
     fmt::print(
-        "{}, \"precision\": \"{}\", \"batch\": {}, \"optimizer\": \"{}\", \"rows_per_s\": {:.0f}, \"min\": {:.0f}, "
+        "{}, \"precision\": \"{}\", \"deterministic\": {}, \"tf32\": {}, \"benchmark\": {}, \"batch\": {}, "
+        "\"optimizer\": \"{}\", \"rows_per_s\": {:.0f}, \"min\": {:.0f}, "
         "\"max\": {:.0f}, \"ms_per_step\": {:.4f}, \"device_ms_per_step\": {:.4f}, \"feed_share\": {:.4f}, "
         "\"graphs\": {}, \"refused\": {}}}\n",
-        first_members(step, device), step.precision, step.batch, step.optimizer, typical, least, most, ms_per_step,
-        1e3 * rates.device_s, rates.feed_s * typical, rates.graphs.kept, Json(rates.graphs.refused).dump());
+        first_members(step, device), step.precision, mode.deterministic, mode.tf32, mode.benchmark, step.batch,
+        step.optimizer, typical, least, most, ms_per_step, 1e3 * rates.device_s, rates.feed_s * typical, rates.graphs.kept,
+        Json(rates.graphs.refused).dump());
     std::fflush(stdout);  // a reader of the output sees this case's result now
 }
 

@@ -4,22 +4,28 @@ gathered from uint8 rows and normalised, one thread. Needs a full `pip install t
 
   scripts/bench_step_pytorch.py [--model mlp] [--shape 64] [--hidden 64] [--batch 32] [--seconds 1] [--repeats 5]
                                 [--channels-last]   (PyTorch's faster memory format for convolutions)
-                                [--device cuda [--precision bf16]]   (eager; the rows lie on the device)
+                                [--device cuda [--precision bf16] [--fast]]   (eager; the rows lie on the device)
   scripts/bench_step_pytorch.py --cases FILE [--device cuda] [--seconds 1] [--repeats 5]
       all cases of a file of `hopscotch bench step --cases`, in one process; images train with channels last
+
+On a GPU the three switches that decide speed are set as Hopscotch sets them: with --fast TF32, cuDNN's search for the
+fastest algorithm, and any algorithm; without it none of them.
 """
 
 # SPDX-License-Identifier: Apache-2.0
 import argparse
 import json
 import math
+import os
 import pathlib
 import statistics
 import sys
 import time
 
-import torch
-from torch import nn
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # deterministic algorithms need it, before CUDA begins
+
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
 
 CONVOLUTIONAL = ("lenet", "cnn", "resnet20", "resnet18", "resnet50")
 
@@ -32,6 +38,7 @@ def arguments():
     parser.add_argument("--channels-last", action="store_true")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
+    parser.add_argument("--fast", action="store_true")
     parser.add_argument("--outputs", type=int, default=10)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--rows", type=int, default=2048)
@@ -61,9 +68,28 @@ def network(options, shape):
     }[options.model]()
 
 
+def set_arithmetic(fast):
+    """As set_arithmetic() of src/tensor/feed/workspace_impl.cpp."""
+    torch.use_deterministic_algorithms(not fast)
+    torch.backends.cudnn.deterministic = not fast
+    torch.backends.cudnn.benchmark = fast
+    torch.backends.cudnn.allow_tf32 = fast
+    torch.backends.cuda.matmul.allow_tf32 = fast
+
+
+def arithmetic():
+    return {
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
+        "tf32": torch.backends.cudnn.allow_tf32 and torch.backends.cuda.matmul.allow_tf32,
+        "benchmark": torch.backends.cudnn.benchmark,
+    }
+
+
 class Loop:
     def __init__(self, options):
         self.options = options
+        if options.device != "cpu":
+            set_arithmetic(options.fast)
         shape = [int(side) for side in options.shape.split("x")]
         self.memory = torch.channels_last if options.channels_last else torch.contiguous_format
         self.device = torch.device(options.device)
@@ -103,7 +129,7 @@ class Loop:
 
 def of_case(case, options):
     one = argparse.Namespace(**vars(options))
-    for key in ("model", "shape", "outputs", "batch", "rows", "precision"):
+    for key in ("model", "shape", "outputs", "batch", "rows", "precision", "fast"):
         setattr(one, key, case.get(key, getattr(options, key)))
     one.hidden = case.get("arguments", {}).get("hidden", options.hidden)
     one.channels_last = one.model in CONVOLUTIONAL and not case.get("nchw", False)
@@ -116,7 +142,7 @@ def measured(options, name=None):
         line["name"] = name
     try:
         rate = Loop(options).rate()
-        line |= {"rows_per_s": round(rate), "ms_per_step": round(1e3 * options.batch / rate, 4)}
+        line |= {"rows_per_s": round(rate), "ms_per_step": round(1e3 * options.batch / rate, 4), **arithmetic()}
     except Exception as error:  # of one case; the others are measured
         if name is None:
             raise

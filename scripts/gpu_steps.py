@@ -103,6 +103,13 @@ def verdict(options, good, bar):
     return f"bar {bar}: " + ("not judged" if options.device == "cpu" else "met" if good else "MISSED")
 
 
+def arithmetic(line):
+    """The switches that both sides have, so that a reader sees whether they are equal."""
+    words = (("deterministic", "any algorithm"), ("tf32", "no TF32"), ("benchmark", "no search"))
+    names = {"tf32": "TF32", "benchmark": "cuDNN searches"}
+    return ", ".join(names.get(key, key) if line[key] else other for key, other in words)
+
+
 def row_of_ours(options, case, line):
     if "error" in line:
         return f"FAILED: {line['error']}"
@@ -114,6 +121,7 @@ def row_of_ours(options, case, line):
     parts.append(f"feeding alone {line['feed_share']:.1%} of the step")
     if "feed_share" in bars:
         parts.append(verdict(options, line["feed_share"] <= bars["feed_share"], f"{bars['feed_share']:.0%}"))
+    parts.append(arithmetic(line))
     parts.append(f"{line['graphs']} graphs" + "".join(f", refused: {why}" for why in line["refused"]))
     return ", ".join(parts)
 
@@ -121,7 +129,7 @@ def row_of_ours(options, case, line):
 def row_of_peer(options, case, line, ours):
     if "error" in line:
         return f"FAILED: {line['error']}"
-    text, ratio = f"PyTorch eager {line['rows_per_s']:,} rows/s", case.get("bars", {}).get("ratio")
+    text, ratio = f"PyTorch eager ({arithmetic(line)}) {line['rows_per_s']:,} rows/s", case.get("bars", {}).get("ratio")
     if not ours:
         return f"{text}, of ours there is no result" + (f", bar {ratio:g}x: MISSED" if ratio else "")
     text += f": ours is {ours / line['rows_per_s']:.2f}x"

@@ -200,13 +200,15 @@ PieceOffer BufferPool::offer(Buffer const& buffer) const {
 }
 
 void BufferPool::hand_over(Buffer buffer) {
-    std::vector<HostBlock> forgotten;  // freed after the lock
+    std::vector<HostBlock> forgotten;  // freed after the lock, as is handed
+    HandedOver handed{std::move(buffer.block_), 0};
     std::lock_guard const lock(mutex_);
     --surplus_;
-    allocated_ -= buffer.block_.capacity;
-    auto const piece = buffer.block_.piece;
+    allocated_ -= handed.block.capacity;
+    auto const piece = handed.block.piece;
+    handed.when = ++hand_overs_;
     // It may be there already: a piece that came back before this call is mapped twice. One mapping is enough.
-    bool const is_new = handed_over_.try_emplace(piece, HandedOver{std::move(buffer.block_), ++hand_overs_}).second;
+    bool const is_new = handed_over_.try_emplace(piece, std::move(handed)).second;
     if (is_new) handed_over_bytes_ += piece.bytes;
     while (handed_over_.size() > k_most_handed_over || handed_over_bytes_ > k_most_handed_over_times * most_allocated_)
         forgotten.push_back(forget_oldest());

@@ -167,8 +167,8 @@ Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Expe
 }
 
 // Until rank 0 says shutdown. After a loss, rank 0 welcomes the others again, with a table of owners without the lost
-// trainer.
-void serve_job(Trainer const& trainer, Welcome welcome) {
+// trainer. runner: becomes this trainer's; the caller lets go of it.
+void serve_job(Trainer const& trainer, Welcome welcome, std::optional<TrialRunner>& runner) {
     fault_point("start.welcome");
     auto& courier = trainer.courier;
     Problems problems("experiment");
@@ -178,7 +178,6 @@ void serve_job(Trainer const& trainer, Welcome welcome) {
     auto const& run = experiment.run;
     // Rank 0 sees all trainers and knows best which one stands still: so this trainer waits longer than rank 0.
     courier.peers().watch({run.limits.deadline_s, run.limits.silence_s, run.limits.stall_s + run.limits.deadline_s});
-    std::optional<TrialRunner> runner;
     while (true) {
         courier.activity().pause = false;
         auto const hello = open_data(runner, welcome, experiment, trainer);
@@ -224,11 +223,12 @@ void report_fatal(World& world, Courier& courier, std::string const& text) {
 
 void trainer_main(World& world, BuildInfo const& build, ModelFactory const& factory, TrainerGpu const& gpu) {
     Courier courier(world, {});
+    std::optional<TrialRunner> runner;  // goes after an error has been told: on a broken GPU its memory may end the process
     try {
         courier.peers().watch({.silence_s = Peers::Watch{}.deadline_s});  // rank 0 may be reading
         auto welcome = await_welcome(courier);
         if (!welcome) return leave(courier);
-        serve_job({courier, build, factory, gpu}, std::move(*welcome));
+        serve_job({courier, build, factory, gpu}, std::move(*welcome), runner);
     } catch (SchedulerSilent const& error) {
         // This rank must not abort the job: perhaps only this rank has lost contact with rank 0.
         log_error(fmt::format("rank {} ({}): {}", world.rank().value, host_name(), words_of(error)));

@@ -200,9 +200,17 @@ TEST(SharedMemory, TheNodeIsOfAllCoresOfAThread) {
 // mapped twice there, once a round, and handed over twice. The pool must not count it twice: it would believe that it keeps
 // too many mappings, and map the piece anew for each hop.
 TEST(SharedMemory, APieceThatComesBackSoonerThanTheAnswerIsCountedOnce) {
+    std::vector<std::future<std::size_t>> asked;
+    bool looks = true;
     auto const one = std::make_shared<BufferPool>();
     int mapped = 0;
-    one->set_pinning({[&](void*, std::size_t) { return ++mapped > 0; }, [](void*) {}});
+    auto const unlock = [&, of = one.get()](void*) {  // another thread takes the pool's lock meanwhile
+        if (!looks) return;
+        asked.push_back(std::async(std::launch::async, [of] { return of->allocated_bytes(); }));
+        looks = asked.back().wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+        EXPECT_TRUE(looks);
+    };
+    one->set_pinning({[&](void*, std::size_t) { return ++mapped > 0; }, unlock});
     one->share_memory(k_node);
     auto const second = sharing_pool(), third = sharing_pool();
     auto mine = one->acquire(k_bytes);
@@ -223,6 +231,8 @@ TEST(SharedMemory, APieceThatComesBackSoonerThanTheAnswerIsCountedOnce) {
         EXPECT_EQ(mine.bytes()[7], std::byte{7});
     }
     EXPECT_EQ(mapped, 1 + rounds);
+    EXPECT_GT(asked.size(), 0U);
+    looks = false;
 }
 
 // A child that makes a block, tells of it, and lives until it is told to end. Its exit code if all went well is not 0: TSan

@@ -33,6 +33,7 @@ for case in json.load(open(path)):
         continue
     refused = ["gradients: capturing failed"] if case["model"] == "refused" else []
     rate = int(case["shape"]) // FACTOR
+    line |= {{key: case.get("fast", False) for key in ("tf32", "benchmark")}} | {{"deterministic": not case.get("fast")}}
     print(json.dumps(line | {{"rows_per_s": rate, "feed_share": 0.04, "graphs": 2, "refused": refused}}), flush=True)
 """
 
@@ -67,7 +68,9 @@ class Steps(unittest.TestCase):
         rows = self.rows(cases, "--device", "cuda")
         self.assertEqual(list(rows), [f"step: {name}" for name in "abcdef"])
         self.assertIn(
-            "4,000 rows/s, step 2.000 ms, gpu 1.500 ms (75%), feeding alone 4.0% of the step, 2 graphs", rows["step: a"]
+            "4,000 rows/s, step 2.000 ms, gpu 1.500 ms (75%), feeding alone 4.0% of the step, "
+            "deterministic, no TF32, no search, 2 graphs",
+            rows["step: a"],
         )
         self.assertEqual(rows["step: b"], "FAILED: no result in 6 s")
         self.assertRegex(rows["step: c"], "FAILED: ended with -6: the driver is gone")
@@ -89,12 +92,18 @@ class Steps(unittest.TestCase):
         self.assertIn("bar 3,999 rows/s: met", rows["step: fast"])
         self.assertIn("bar 5%: met", rows["step: fast"])
         self.assertIn("bar 3%: MISSED", rows["step: feeds"])
-        self.assertEqual(rows["beside PyTorch: twice"], "PyTorch eager 2,000 rows/s: ours is 2.00x, bar 2x: met")
+        peer = "PyTorch eager (deterministic, no TF32, no search) 2,000 rows/s: ours is 2.00x"
+        self.assertEqual(rows["beside PyTorch: twice"], peer + ", bar 2x: met")
         self.assertIn("bar 3x: MISSED", rows["beside PyTorch: thrice"])
-        self.assertEqual(rows["beside PyTorch: beside"], "PyTorch eager 2,000 rows/s: ours is 2.00x")
+        self.assertEqual(rows["beside PyTorch: beside"], peer)
         self.assertNotIn("beside PyTorch: slow", rows)
         rehearsed = self.rows(cases, "--device", "cpu")
         self.assertFalse([row for row in rehearsed.values() if "met" in row or "MISSED" in row])
+
+    def test_both_sides_tell_their_switches(self):
+        rows = self.rows([case("a", peer=True) | {"fast": True}], "--device", "cuda")
+        for row in rows.values():
+            self.assertIn("any algorithm, TF32, cuDNN searches", row)
 
     def test_without_pytorch(self):
         rows = self.rows([case("a", ratio=2)], "--device", "cpu", "--no-peer", "there is none")

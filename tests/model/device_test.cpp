@@ -33,6 +33,11 @@ TEST(Device, SaysWhyThereIsNoGpu) {
                                                             "\", and none of these is here; CUDA says: no device" + tail);
 }
 
+TEST(Device, TorchsOtherAllocatorIsRefused) {
+    EXPECT_EQ(against_allocator("expandable_segments:True,max_split_size_mb:512"), "");
+    EXPECT_NE(against_allocator("backend:cudaMallocAsync").find("leave the backend out"), std::string::npos);
+}
+
 TEST(Device, OfAGpu) {
     if (resolve_device("auto", 0) == "cpu") GTEST_SKIP() << "no GPU here, or a CPU build";
     auto const info = device_info("cuda:0");

@@ -8,13 +8,13 @@
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
-#include <ATen/record_function.h>
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
 #include "core/rng.hpp"
+#include "device_waits.hpp"
 
 namespace hopscotch {
 namespace loss_test {
@@ -49,26 +49,6 @@ TEST(Loss, SmoothedAndWeightedHasTorchsBits) {
     }
 }
 
-// Operators by which the host learns what the device has computed. On a GPU it would wait for them, and no graph be
-// captured.
-std::set<std::string> waits_of(std::function<void()> const& work) {
-    static thread_local std::set<std::string> seen;
-    seen.clear();
-    auto const handle = at::addThreadLocalCallback(
-        at::RecordFunctionCallback([](at::RecordFunction const& f) -> std::unique_ptr<at::ObserverContext> {
-            seen.insert(f.name());
-            return nullptr;
-        }).scopes({at::RecordScope::FUNCTION}));
-    work();
-    at::removeCallback(handle);
-    std::set<std::string> out;
-    for (auto const* name :
-         {"aten::masked_select", "aten::nonzero", "aten::item", "aten::_local_scalar_dense", "aten::equal"})
-        if (seen.contains(name)) out.insert(name);
-    EXPECT_FALSE(seen.empty());
-    return out;
-}
-
 TEST(Loss, NoneWaitsForTheDevice) {
     auto const labels = at::randint(5, {8}, at::kLong);
     auto const outputs = at::randn({8, 5}), targets = at::randn({8, 5});
@@ -77,16 +57,18 @@ TEST(Loss, NoneWaitsForTheDevice) {
             auto train = smoothed(5, smoothing);
             if (!weighted) train.of_loss.class_weights.clear();
             Loss const loss(train, at::kCPU);
-            EXPECT_EQ(waits_of([&] { loss.mean(outputs, labels); }), std::set<std::string>{}) << smoothing << weighted;
+            EXPECT_EQ(testing::device_waits([&] { loss.mean(outputs, labels); }), std::set<std::string>{})
+                << smoothing << weighted;
         }
     }
     for (auto const kind : {LossKind::mse, LossKind::huber, LossKind::bce_with_logits}) {
         TrainConfig train;
         train.loss = kind;
         Loss const loss(train, at::kCPU);
-        EXPECT_EQ(waits_of([&] { loss.mean(outputs, targets); }), std::set<std::string>{}) << static_cast<int>(kind);
+        EXPECT_EQ(testing::device_waits([&] { loss.mean(outputs, targets); }), std::set<std::string>{})
+            << static_cast<int>(kind);
     }
-    EXPECT_FALSE(waits_of([&] { outputs.sum().item<float>(); }).empty()) << "the test can fail";
+    EXPECT_FALSE(testing::device_waits([&] { outputs.sum().item<float>(); }).empty()) << "the test can fail";
 }
 
 }  // namespace loss_test

@@ -273,6 +273,28 @@ TEST(Pace, UnitsOfAnEarlierJobCountNothing) {
     EXPECT_TRUE(std::isfinite(old_units.seconds(5, *speed)));
 }
 
+TEST(Pace, UnitsOfOneLapAreOneVisit) {
+    Pace pace;
+    LapRecord lap;
+    for (int const trainer : {0, 1, 0, 1}) {
+        UnitRecord unit;
+        unit.trainer = TrainerId(trainer);
+        unit.rows = 10;
+        unit.seconds = 1 + trainer;
+        lap.units.push_back(unit);
+    }
+    for (int laps = 0; laps < 2; ++laps) {
+        pace.add(lap, 1);
+        EXPECT_FALSE(pace.speed(2)) << "three laps must have visited a trainer";
+    }
+    pace.add(lap, 1);
+    auto const speed = pace.speed(2);
+    ASSERT_TRUE(speed);
+    EXPECT_DOUBLE_EQ((*speed)[0], 1);
+    EXPECT_NEAR((*speed)[1], 0.5, 1e-12);
+    EXPECT_DOUBLE_EQ(pace.seconds(12, {1, 0.5}), 12) << "a unit of 1 FLOP takes 1 s on the first trainer";
+}
+
 TEST(Pace, ShardsMoveOnlyIfThatIsWorthTwiceTheCost) {
     auto const now = make_owners(8, 4, 100);
     std::vector<double> const slow{1, 1, 0.5, 1}, nearly{1, 1, 0.95, 1};

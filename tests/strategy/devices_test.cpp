@@ -60,5 +60,26 @@ TEST(Devices, ThatAreMissingOrDifferAreTold) {
     EXPECT_EQ(mixed, Lines{"different GPUs in one job (NVIDIA A100, NVIDIA H200): bits may differ between them"});
 }
 
+// Two halves of a GPU, by MIG, have the name of the whole one.
+TEST(Devices, OfOneModelMayHaveUnlikeNumbersOfProcessors) {
+    auto whole = gpu("cuda:0", "GPU-aa"), half = gpu("cuda:0", "MIG-bb");
+    whole.processors = 132;
+    half.processors = 60;
+    EXPECT_EQ(device_advice({{Rank(1), {"a", whole}}, {Rank(2), {"b", half}}}, "auto"),
+              Lines{"the trainers' GPUs or slices have unlike numbers of multiprocessors (60, 132): bits may differ between "
+                    "them"});
+    half.processors = 132;
+    EXPECT_EQ(device_advice({{Rank(1), {"a", whole}}, {Rank(2), {"b", half}}}, "auto"), Lines{});
+}
+
+TEST(Devices, ThreadsOfOneProcessUseOneGpu) {
+    auto const first = gpu("cuda:0", "GPU-aa"), second = gpu("cuda:1", "GPU-bb");
+    EXPECT_EQ(against_threads({{Rank(1), {"a", cpu()}}, {Rank(2), {"a", cpu()}}}), "");
+    EXPECT_EQ(against_threads({{Rank(1), {"a", first}}, {Rank(2), {"a", first}}}), "");
+    auto const why = against_threads({{Rank(1), {"a", first}}, {Rank(2), {"a", second}}, {Rank(3), {"a", first}}});
+    EXPECT_EQ(why.find("the 3 trainers are threads of one process, and would use 2 GPUs"), 0U) << why;
+    EXPECT_NE(why.find("mpirun -np 4"), std::string::npos) << why;
+}
+
 }  // namespace devices_test
 }  // namespace hopscotch

@@ -2,14 +2,17 @@
 // One bad trial never hurts another: what a trial throws ends that trial alone, with a reason that says where.
 #include <stdexcept>
 
+#include <atomic>
 #include <optional>
 
+#include "comm/codec.hpp"
 #include "core/hash.hpp"
 #include "core/log.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "job_harness.hpp"
 #include "model/gpu/device.hpp"
 #include "model/trial/evaluation.hpp"
+#include "strategy/common/roll_call_messages.hpp"
 #include "strategy/trainer/job_ended.hpp"
 #include "strategy/trainer/trial_failure.hpp"
 #include "strategy/trainer/trial_runner.hpp"
@@ -247,6 +250,42 @@ TEST(Failure, TheEndDuringTestScoringIsNone) {
     });
 }
 
+class LeavingPass : public WrappedPass {
+public:
+    LeavingPass(std::unique_ptr<TrainingPass> pass, std::atomic<bool>& gone) : WrappedPass(std::move(pass)), gone_(gone) {}
+    ~LeavingPass() override { gone_ = true; }
+    std::int64_t next_gradient(GradientReady const&, std::function<void()> const&) override {
+        throw CommError("the link is gone");
+    }
+
+private:
+    std::atomic<bool>& gone_;
+};
+
+// Memory of a broken GPU cannot be given back without another error, which ends the process.
+TEST(Failure, OfATrainerIsToldBeforeItsModelsGo) {
+    if (mpi_world()) return;  // both ranks look at one variable
+    std::atomic<bool> gone = false;
+    auto const factory = [&](TrialConfig const& config, Manifest const& manifest, Workspace& workspace) {
+        auto model = make_trial_model(config, manifest, workspace);
+        model.training = std::make_unique<LeavingPass>(std::move(model.training), gone);
+        return model;
+    };
+    run_thread_ranks(2, [&](World& world) {
+        if (world.rank() != Rank(0)) return trainer_main(world, k_test_build, factory);
+        TemporaryDirectory const directory;
+        auto const data = make_tiny_dataset(directory.path() / "data", k_shards, 30);
+        try {
+            run_as_scheduler(world, read_document(document(data.string(), "mop")), k_shards, three_trials());
+            FAIL() << "the trainer has failed";
+        } catch (CommError const& error) {
+            EXPECT_FALSE(gone);
+            EXPECT_NE(std::string(error.what()).find("the link is gone"), std::string::npos) << error.what();
+        }
+    });
+    EXPECT_TRUE(gone);
+}
+
 constexpr double k_never_s = 1e6;
 
 TEST(RollCall, RanksThatDoNotAnswerAreListed) {
@@ -285,6 +324,29 @@ TEST(RollCall, TrainersThatDoNotOpenTheirDataAreListed) {
             error.what(),
             "rank(s) 1 did not open their data within 0.2 s (a file system may hang); look at their hosts, or raise "
             "run.setup_s");
+    }
+}
+
+// In NCCL a thread waits for the others, and some calls of CUDA wait for all GPUs of their process.
+TEST(RollCall, ThreadsMayNotUseTwoGpus) {
+    if (mpi_world()) return;  // these may
+    for (auto const* second : {"GPU-a", "GPU-b"}) {
+        auto const hub = make_thread_hub(3);
+        auto const world = make_thread_world(hub, Rank(0)), one = make_thread_world(hub, Rank(1)),
+                   two = make_thread_world(hub, Rank(2));
+        Courier courier(*world, {}), of_one(*one, {}), of_two(*two, {});
+        Hello hello;
+        hello.host = "node";
+        hello.build = k_test_build.version + " " + k_test_build.git;
+        hello.device.uuid = "GPU-a";
+        of_one.send(Rank(0), MessageKind::hello, encode(hello));
+        hello.device.uuid = second;
+        of_two.send(Rank(0), MessageKind::hello, encode(hello));
+        auto const call = [&] { return value_or_refuse(call_roll(courier, Welcome{}, k_test_build, RunConfig{})).size(); };
+        if (hello.device.uuid == "GPU-a")
+            EXPECT_EQ(call(), 2U);
+        else
+            EXPECT_THROW(call(), ConfigError);
     }
 }
 

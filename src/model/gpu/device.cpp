@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
 
 #include "core/error.hpp"
@@ -38,11 +39,20 @@ std::string no_gpu_message(std::optional<std::string> const& visible, std::strin
         why);
 }
 
+std::string against_allocator(std::string_view configuration) {
+    if (configuration.find("cudaMallocAsync") == configuration.npos) return "";
+    return "the backend cudaMallocAsync does not tell how much memory a step takes, which decides whether a trial fits; "
+           "leave the backend out";
+}
+
 std::string resolve_device(std::string_view wanted, int local_rank) {
     if (wanted == "cpu") return "cpu";
     if (wanted != "auto" && wanted != "cuda")
         throw ConfigError(fmt::format("unknown device \"{}\" (known: auto, cpu, cuda)", wanted));
     auto const gpus = visible_gpus();
+    for (auto const* name : {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"})
+        if (auto const* value = std::getenv(name); gpus > 0 && value != nullptr && !against_allocator(value).empty())
+            throw ConfigError(fmt::format("{}: {}", name, against_allocator(value)));
     if (gpus > 0) return fmt::format("cuda:{}", local_rank % gpus);
     if (wanted == "cuda") throw ConfigError(why_no_gpu());
     return "cpu";

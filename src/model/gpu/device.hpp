@@ -20,8 +20,12 @@ struct DeviceInfo {
     std::string model, uuid;         // NVIDIA H200, GPU-8f1e...; empty for a CPU. Trainers with the same uuid share it
     std::uint64_t memory_bytes = 0;  // of the device
     std::string versions;            // "CUDA 13.0, driver for up to CUDA 13.1, cuDNN 9.19.0"; empty: a CPU build
+    std::int32_t processors = 0;     // multiprocessors that this process may use
     bool is_gpu() const { return !uuid.empty(); }
 };
+// Why no GPU can be used with this PYTORCH_CUDA_ALLOC_CONF (a variable of LibTorch's allocator). Empty: it can be.
+std::string against_allocator(std::string_view configuration);
+
 DeviceInfo device_info(std::string const& device);
 
 // The reason why a CUDA build finds no GPU, and the cure. visible: CUDA_VISIBLE_DEVICES, if it is set. driver_says: CUDA's

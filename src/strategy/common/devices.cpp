@@ -51,13 +51,16 @@ std::vector<std::string> device_advice(Trainers const& trainers, std::string_vie
     std::vector<std::string> out;
     std::vector<int> without;
     std::set<std::string> models;
+    std::set<int> processors;
     bool any_cuda_build = false;
     for (auto const& [rank, trainer] : trainers) {
         any_cuda_build = any_cuda_build || !trainer.device.versions.empty();
-        if (trainer.device.is_gpu())
-            models.insert(trainer.device.model);
-        else
+        if (!trainer.device.is_gpu()) {
             without.push_back(rank.value);
+            continue;
+        }
+        models.insert(trainer.device.model);
+        processors.insert(trainer.device.processors);
     }
     if (models.empty() && any_cuda_build && wanted == "auto")
         out.push_back(
@@ -71,6 +74,10 @@ std::vector<std::string> device_advice(Trainers const& trainers, std::string_vie
             fmt::join(without, ", ")));
     if (models.size() > 1)
         out.push_back(fmt::format("different GPUs in one job ({}): bits may differ between them", fmt::join(models, ", ")));
+    if (models.size() == 1 && processors.size() > 1)
+        out.push_back(fmt::format(
+            "the trainers' GPUs or slices have unlike numbers of multiprocessors ({}): bits may differ between them",
+            fmt::join(processors, ", ")));
     for (auto const& [uuid, ranks] : ranks_by_gpu(trainers))
         if (ranks.size() > 1)
             out.push_back(
@@ -83,6 +90,16 @@ std::vector<int> ranks_of_a_shared_gpu(Trainers const& trainers) {
     for (auto const& [uuid, ranks] : ranks_by_gpu(trainers))
         if (ranks.size() > 1) return ranks;
     return {};
+}
+
+std::string against_threads(Trainers const& trainers) {
+    auto const gpus = ranks_by_gpu(trainers).size();
+    if (gpus < 2) return "";
+    return fmt::format(
+        "the {} trainers are threads of one process, and would use {} GPUs (CUDA makes the GPUs of a process wait for each "
+        "other); start a process for each trainer with mpirun -np {} before this command, or name one GPU in "
+        "CUDA_VISIBLE_DEVICES",
+        trainers.size(), gpus, trainers.size() + 1);
 }
 
 Pinning pinning_for(std::string const& device) {

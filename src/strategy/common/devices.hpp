@@ -21,8 +21,14 @@ struct HostDevice {
 std::vector<std::string> device_table(std::map<Rank, HostDevice> const& trainers);
 
 // A line for each of these: several trainers share a GPU; the GPUs of the job differ; some trainers have no GPU; no trainer
-// has a GPU although this CUDA build could use one. wanted: run.device.
+// has a GPU although this CUDA build could use one. GPUs differ by their model, or, as slices of MIG or under MPS, by their
+// number of multiprocessors, by which libraries choose algorithms. wanted: run.device.
 std::vector<std::string> device_advice(std::map<Rank, HostDevice> const& trainers, std::string_view wanted);
+
+// Of trainers that are threads of one process: the reason why they cannot train on these devices, and the cure. Empty: they
+// can. Some calls of CUDA wait for all GPUs of their process, and a thread in NCCL's kernel waits for the others
+// (NVIDIA/nccl#744), so both would wait for ever. So a process uses one GPU.
+std::string against_threads(std::map<Rank, HostDevice> const& trainers);
 
 // For the pool of a rank whose states are copied to this device: locked pages make copies fast.
 Pinning pinning_for(std::string const& device);

@@ -47,7 +47,7 @@ void fields(A& a, Welcome& m) {
 
 template <class A>
 void fields(A& a, DeviceInfo& m) {
-    a(m.name, m.model, m.uuid, m.memory_bytes, m.versions);
+    a(m.name, m.model, m.uuid, m.memory_bytes, m.processors, m.versions);
 }
 
 // Trainer -> rank 0: the answer to Welcome.

@@ -61,6 +61,7 @@ DeviceInfo device_info(std::string const& device) {
     out.uuid = "GPU-";
     for (int i = 0; i < 16; ++i) out.uuid += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u[i]);
     out.memory_bytes = properties.totalGlobalMem;
+    out.processors = properties.multiProcessorCount;
     return out;
 }
 
