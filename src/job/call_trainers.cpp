@@ -14,6 +14,7 @@
 #include "job/build_info.hpp"
 #include "job/run_owners.hpp"
 #include "strategy/common/devices.hpp"
+#include "strategy/common/resources.hpp"
 #include "strategy/together/collectives.hpp"
 
 namespace hopscotch {
@@ -78,7 +79,9 @@ RollCall call_living_trainers(PreparedRun& prepared, Courier& courier, int incar
     if (std::holds_alternative<Setback>(roll)) return roll;
     prepared.fleet.hosts.resize(static_cast<std::size_t>(prepared.fleet.trainers));
     std::map<Rank, HostDevice> devices;
-    for (auto const& [rank, hello] : std::get<std::map<Rank, Hello>>(roll)) {
+    auto const& hellos = std::get<std::map<Rank, Hello>>(roll);
+    refuse_several_gpus(courier.world(), hellos);
+    for (auto const& [rank, hello] : hellos) {
         prepared.fleet.hosts[trainer_of(rank).index()] = hello.host;
         if (hello.device.is_gpu()) prepared.fleet.on_gpu = true;
         devices[rank] = {hello.host, hello.device};

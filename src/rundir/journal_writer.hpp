@@ -15,6 +15,7 @@ namespace hopscotch {
 class Json;
 struct Decision;
 struct Order;
+struct OwnersMoved;
 struct TrainerLoss;
 struct TrialView;
 class UnitWriter;

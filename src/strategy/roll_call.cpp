@@ -65,14 +65,13 @@ void refuse_differences(std::map<Rank, Hello> const& hellos, std::string const& 
     }
 }
 
-void advise_or_refuse(std::map<Rank, Hello> const& hellos, RunConfig const& run, bool has_processes) {
+void advise(std::map<Rank, Hello> const& hellos, RunConfig const& run, bool has_processes) {
     std::map<Rank, Seating> seatings;
     std::map<Rank, HostDevice> devices;
     for (auto const& [rank, hello] : hellos) {
         seatings[rank] = {hello.host, hello.cores, hello.own_cores};
         devices[rank] = {hello.host, hello.device};
     }
-    if (auto const why = has_processes ? "" : against_threads(devices); !why.empty()) throw ConfigError(why);
     if (has_processes)
         for (auto const& line : seating_advice(seatings, run.cpu.threads)) log_warning(line);
     for (auto const& line : device_table(devices)) log_info(line);
@@ -134,8 +133,15 @@ RollCall call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& bu
     auto const& answers = std::get<std::map<Rank, Hello>>(roll);
     refuse_complaints(answers);
     refuse_differences(answers, build.version + " " + build.git);
-    advise_or_refuse(answers, run, courier.world().name() == "mpi");
+    advise(answers, run, courier.world().name() == "mpi");
     return roll;
+}
+
+void refuse_several_gpus(World const& world, std::map<Rank, Hello> const& hellos) {
+    if (world.name() != "threads") return;
+    std::map<Rank, HostDevice> devices;
+    for (auto const& [rank, hello] : hellos) devices[rank] = {hello.host, hello.device};
+    if (auto const why = against_threads(devices); !why.empty()) throw ConfigError(why);
 }
 
 JobTotals end_job(Courier& courier, int exit_code, double deadline_s) {

@@ -14,6 +14,7 @@
 namespace hopscotch {
 
 class Courier;
+class World;
 struct BuildInfo;
 struct Hello;
 struct Lost;
@@ -25,6 +26,10 @@ struct Welcome;
 // datasets differ. Warnings (different CPUs) go to the log.
 using RollCall = std::variant<std::map<Rank, Hello>, Setback>;
 RollCall call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, RunConfig const& run);
+
+// Throws ConfigError if the trainers are threads and would use several GPUs (against_threads); before anything is trained.
+// Apart from call_roll(), because tests with made-up GPUs let threads stand for processes.
+void refuse_several_gpus(World const& world, std::map<Rank, Hello> const& hellos);
 
 struct JobTotals {
     std::vector<std::uint64_t> bytes = std::vector<std::uint64_t>(4);  // by Traffic, of all ranks

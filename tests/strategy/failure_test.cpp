@@ -342,11 +342,11 @@ TEST(RollCall, ThreadsMayNotUseTwoGpus) {
         of_one.send(Rank(0), MessageKind::hello, encode(hello));
         hello.device.uuid = second;
         of_two.send(Rank(0), MessageKind::hello, encode(hello));
-        auto const call = [&] { return value_or_refuse(call_roll(courier, Welcome{}, k_test_build, RunConfig{})).size(); };
+        auto const hellos = value_or_refuse(call_roll(courier, Welcome{}, k_test_build, RunConfig{}));
         if (hello.device.uuid == "GPU-a")
-            EXPECT_EQ(call(), 2U);
+            EXPECT_NO_THROW(refuse_several_gpus(*world, hellos));
         else
-            EXPECT_THROW(call(), ConfigError);
+            EXPECT_THROW(refuse_several_gpus(*world, hellos), ConfigError);
     }
 }
 

@@ -98,8 +98,9 @@ public:
         Welcome welcome{experiment_.document.dump(), experiment_.strategy.name, owners, 0};
         if (!sources_.empty()) welcome.checkpoints = target;
         std::vector<std::string> hosts;
-        for (auto const& [rank, hello] : value_or_refuse(call_roll(courier, welcome, build_info(), experiment_.run)))
-            hosts.push_back(hello.host);
+        auto const hellos = value_or_refuse(call_roll(courier, welcome, build_info(), experiment_.run));
+        refuse_several_gpus(courier.world(), hellos);
+        for (auto const& [rank, hello] : hellos) hosts.push_back(hello.host);
         Pump pump(courier, hosts, experiment_.run.limits.stall_s,
                   strategy_named(experiment_.strategy.name).make_dispatcher({courier, experiment_, owners}));
         auto& dispatcher = pump.dispatcher();
