@@ -3,7 +3,8 @@
 #   *.cpp   parsed with CUDA's real headers, which come with LibTorch, and with our warnings
 #   *.cu    compiled for the H100 and H200, where nvcc is installed. A kernel may use 64 registers (so that 1,024 threads fit
 #           on a multiprocessor) and spill none.
-# 77: not possible here. comm/nccl_library.cpp is left out: nccl.h comes with scripts/setup.sh --cuda alone.
+# 77: something could not be compiled here, and the rest is right; the last line says what. comm/nccl_library.cpp is left
+# out: nccl.h comes with scripts/setup.sh --cuda alone.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,7 +12,7 @@ most_registers=64
 
 packages=$(echo .deps/venv/lib/python3*/site-packages)
 cuda=$(echo "$packages"/nvidia/cu*/include)
-[[ -f $cuda/cuda_runtime_api.h ]] || { echo "no headers of CUDA in .deps/venv (scripts/setup.sh)"; exit 77; }
+[[ -f $cuda/cuda_runtime_api.h ]] || { echo "needs cuda_runtime_api.h in .deps/venv (scripts/setup.sh)"; exit 77; }
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 
 if [[ $# -gt 0 ]]; then
@@ -22,7 +23,7 @@ else
 fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-failed=0
+failed=0 left=''
 
 # All in one, as the product is built: most of the time goes into LibTorch's headers.
 printf '#include "%s"\n' "${sources[@]}" | grep '\.cpp"' > "$folder/all.cpp" || true
@@ -37,7 +38,7 @@ fi
 
 for source in "${sources[@]}"; do
     [[ $source == *.cu ]] || continue
-    [[ -x $nvcc ]] || { echo "no nvcc here: kernels are not compiled"; break; }
+    [[ -x $nvcc ]] || { left="needs nvcc (a CUDA toolkit), for the kernels of GPUs"; break; }
     "$nvcc" -std=c++20 -arch=sm_90 -Isrc -Werror all-warnings -Xptxas -v -c "$source" -o "$folder/kernel.o" \
         > "$folder/said" 2>&1 || { cat "$folder/said"; failed=1; continue; }
     awk -v file="$source" -v most="$most_registers" '
@@ -54,4 +55,5 @@ for source in "${sources[@]}"; do
             exit bad
         }' "$folder/said" || failed=1
 done
+if [[ $failed -eq 0 && -n $left ]]; then echo "$left" && exit 77; fi
 exit "$failed"

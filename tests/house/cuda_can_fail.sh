@@ -26,8 +26,9 @@ if [[ $(g++ -dumpversion) == 12* ]]; then
     sed 's/count : 0/2.5 * count : 0.0/' "$folder/good.cpp" > "$folder/warning.cpp"
     expect 1 "a warning" "$folder/warning.cpp"
 fi
-command -v nvcc > /dev/null || [[ -x /usr/local/cuda/bin/nvcc ]] || exit "$failed"
+[[ $failed -eq 0 ]] || exit 1
 
+# Without nvcc the first kernel ends this test as skipped.
 kernel() {  # __launch_bounds__ of the kernel; it sums 120 values that are all alive
     echo "__global__ void __launch_bounds__($1) sums(float* values) {"
     for i in {0..119}; do echo "    float v$i = values[$i * 32 + threadIdx.x];"; done
