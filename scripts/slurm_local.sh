@@ -5,7 +5,7 @@
 #   slurm_local.sh run CMD...   run a command that talks to it: run sbatch slurm/cpu.sbatch experiment.json
 #   slurm_local.sh status       its nodes and jobs; exit code 1 if it is not up
 #   slurm_local.sh down         cancel its jobs, stop it and remove its folder
-#   slurm_local.sh start n2     start the daemon of a node again, after something killed it
+#   slurm_local.sh start n2     start the daemon of a node again, if something killed it
 # HOPSCOTCH_SLURM: the folder of all its files, default ${TMPDIR:-/tmp}/hopscotch-slurm-$UID. A node pretends to have
 # 32 CPUs and 4 GPUs. Partitions: `low`, the default, and `high`, whose jobs take the nodes away from those of `low`.
 # SPDX-License-Identifier: Apache-2.0
@@ -110,6 +110,7 @@ start_munge() {
 
 # As a node that has just booted: a killed daemon's sockets would make the next steps fail.
 start() {
+    if alive "slurmd-$1"; then return; fi
     rm -rf "$folder/spool-$1" "$folder/tmp-$1"
     mkdir "$folder/spool-$1" "$folder/tmp-$1"
     slurmd -N "$1" -f "$SLURM_CONF"

@@ -12,6 +12,7 @@ answer). Exit code 77: this machine does not permit network namespaces.
 """
 
 import argparse
+import contextlib
 import json
 import math
 import os
@@ -195,8 +196,9 @@ class Job:
                 return how
             except subprocess.TimeoutExpired:
                 for pid in pids(0, of_rank=False):
-                    if pathlib.Path(f"/proc/{pid}/comm").read_text() == "mpirun\n":
-                        os.kill(pid, signal.SIGTERM)
+                    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                        if pathlib.Path(f"/proc/{pid}/comm").read_text() == "mpirun\n":
+                            os.kill(pid, signal.SIGTERM)
         self.process.wait(timeout=2)
         return "told twice"
 

@@ -3,6 +3,7 @@
 happens to a job must not show in its result: the states are those of a plain run with threads. Exit code 77: Slurm is not
 installed."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -270,17 +271,26 @@ class Lost(Slurm):
         job = self.begin(options=("--nodes=2", "--ntasks=3", "--ntasks-per-node=2"))
         self.lose("n2")
         self.until(lambda: self.slurm("sinfo", "-h", "-n", "n2", "-p", "low", "-o", "%t").startswith("down"), "loss of n2")
-        subprocess.run([LOCAL, "start", "n2"], check=True)
+        self.restore("n2")
         self.ended(job, restarts=(0, 1))  # 0: the other trainer has finished the run before Slurm missed the node
         self.assertEqual(self.states(), self.plain())
         self.assertIn("run_resumed", [line["event"] for line in self.journal()])
 
     def lose(self, node):
-        """Slurm's daemons of a node go, as if its network did; the ranks stay."""
+        """Slurm's daemons of a node go, as if its network did; the ranks stay. The tests that follow have the node again,
+        whatever becomes of this one."""
+        self.addCleanup(self.restore, node)
         os.kill(int(pathlib.Path(FOLDER, f"slurmd-{node}.pid").read_text()), signal.SIGKILL)
+        of_node = os.path.realpath(f"{FOLDER}/slurmd-{node}.log")
         for log in pathlib.Path("/proc").glob("[0-9]*/fd/3"):
-            if os.path.realpath(log) == f"{FOLDER}/slurmd-{node}.log":
-                os.kill(int(log.parts[2]), signal.SIGKILL)
+            with contextlib.suppress(
+                FileNotFoundError, ProcessLookupError, PermissionError
+            ):  # it has ended, or is another's
+                if os.readlink(log) == of_node:
+                    os.kill(int(log.parts[2]), signal.SIGKILL)
+
+    def restore(self, node):
+        subprocess.run([LOCAL, "start", node], check=True)
 
     def test_killed_ranks_and_the_limit_of_restarts(self):
         job = self.begin(env={"HOPSCOTCH_REQUEUES": "1"})
