@@ -59,6 +59,7 @@ declare -A rooms=(
     [analysis/forecast]="cost"
     [analysis/export]="results"
     [analysis/plan]="forecast cost"
+    [analysis/what_if]=""
     [cli/common]=""
     [cli/light]="common data"
     [cli/data]="common"

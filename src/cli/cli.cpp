@@ -44,6 +44,7 @@ constexpr CommandSummary k_commands[] = {
     {"report", "Write one HTML file about a run, or about several"},
     {"export", "Write a run as a file of another tool: an Optuna study, or a table of all epochs"},
     {"plan", "Forecast hours, bytes, memory and money of an experiment under each strategy; train nothing"},
+    {"what-if", "Play searches on the results of a run or of a table; train nothing"},
     {"ctl", "Print the status of a run, or send an order to its job"},
     {"doctor", "Look for what would make a run fail or slow on these hosts"},
     {"bench", "Measure the speed of this machine"},

@@ -49,7 +49,8 @@ int main(int argc, char** argv) {
                      {"data", add_data},
                      {"export", add_export},
                      {"init", add_init},
-                     {"report", add_report}},
+                     {"report", add_report},
+                     {"what-if", add_what_if}},
                     nullptr,
                     [argv] { return become_train(argv); }});
 }

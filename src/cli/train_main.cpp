@@ -44,7 +44,8 @@ int main(int argc, char** argv) {
                     {"report", add_report},
                     {"resume", add_resume},
                     {"run", add_run},
-                    {"schema", add_schema}},
+                    {"schema", add_schema},
+                    {"what-if", add_what_if}},
                    version_text,
                    nullptr}));
 }

@@ -60,7 +60,7 @@ struct BegunTrial {
 };
 
 struct DirectorOptions {
-    std::function<double(TrialConfig const&)> unit_cost;  // FLOPs of one unit of a trial; the director keeps the function
+    std::function<double(TrialView const&)> unit_cost;  // FLOPs of one unit, by id, assignment and config; kept
     int shards = 1;
     std::int64_t in_flight = 0;  // trials with a lap to train at a time; 0: 2 x shards (searches that decide), all (others)
     double lookahead = 1;

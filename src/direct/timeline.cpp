@@ -36,15 +36,16 @@ TrialId Timeline::add(Assignment assignment, std::shared_ptr<TrialConfig const> 
     TrialId const trial(trials_.size());
     TrialView view;
     view.id = trial;
-    view.unit_cost = options_.unit_cost(*config);
+    view.assignment = std::move(assignment);
+    view.config = std::move(config);
+    view.unit_cost = options_.unit_cost(view);
     // With the trials of lower ids: those of higher ids may not be known yet. A few of them are not enough.
     bool const comparable = trial.value >= options_.shards;
     view.route = routes_.of(trial, view.unit_cost, comparable ? costs_ / trial.value : 0);
     costs_ += view.unit_cost;
-    TrialRun run{EarlyStop(config->train.early_stopping, experiment_.search.metric, experiment_.search.mode)};
-    run.epochs = config->train.epochs;
-    view.assignment = std::move(assignment);
-    view.config = std::move(config);
+    auto const& train = view.config->train;
+    TrialRun run{EarlyStop(train.early_stopping, experiment_.search.metric, experiment_.search.mode)};
+    run.epochs = train.epochs;
     trials_.push_back(std::move(view));
     runs_.push_back(std::move(run));
     return trial;
@@ -146,12 +147,14 @@ void Timeline::release_certain(TrialId trial) {
 void Timeline::become(TrialId trial, LapId source, Assignment assignment) {
     auto& run = this->run(trial);
     auto& view = this->view(trial);
-    auto config = config_of(assignment);
+    auto clone = view;
+    clone.assignment = std::move(assignment);
+    clone.config = config_of(clone.assignment);
     run.clones[run.begun] = {source, view.assignment, view.config};
-    view.unit_cost = options_.unit_cost(*config);
+    view.unit_cost = options_.unit_cost(clone);
     if (run.failed) return;
-    view.assignment = std::move(assignment);
-    view.config = std::move(config);
+    view.assignment = std::move(clone.assignment);
+    view.config = std::move(clone.config);
 }
 
 // Those from before the trial became a clone on the clock.

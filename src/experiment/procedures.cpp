@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/error.hpp"
 
@@ -12,6 +13,9 @@ namespace hopscotch {
 namespace {
 
 constexpr std::size_t k_most_sobol = 21;  // rows of the table of direction numbers in search/sobol.cpp
+
+// Measured on public learning curves (docs/decisions/0078): a rule that decides again and again may begin early.
+constexpr int k_twenty_seventh = 27, k_ninth = 9;
 
 template <class Row>
 std::vector<std::string> names_in(std::vector<Row> const& table) {
@@ -42,24 +46,27 @@ Keys operator+(Keys keys, Keys const& more) {
     return keys;
 }
 
-std::vector<ProcedureTraits> make_procedures() {
-    Keys const counted{"trials", "start_with", "start_from", "patience"};
-    Keys const stepwise = counted + Keys{"min_epochs", "max_epochs"};
-    Keys const halving = stepwise + Keys{"eta"}, ruled = halving + Keys{"sampler"},
-               watched = stepwise + Keys{"sampler", "min_trials"};
-    auto const grows = MoreTrials::in_stages;
-    std::vector<std::string> const any{"random", "sobol", "tpe", "grid", "manual"};
-    std::vector<std::string> const at_once{"random", "sobol", "grid", "manual"};  // a population precedes its first result
+std::vector<std::string> any_sampler() { return {"random", "sobol", "tpe", "grid", "manual"}; }
+Keys counted() { return {"trials", "start_with", "start_from", "patience"}; }
+
+std::vector<ProcedureTraits> samplers_alone() {
     return {
-        {.name = "grid", .samplers = {"grid"}, .keys = counted},
-        {.name = "random", .samplers = {"random"}, .keys = counted, .more_trials = MoreTrials::always},
-        {.name = "sobol", .samplers = {"sobol"}, .keys = counted, .more_trials = MoreTrials::always},
-        {.name = "tpe", .samplers = {"tpe"}, .keys = counted, .more_trials = MoreTrials::if_undisturbed},
+        {.name = "grid", .samplers = {"grid"}, .keys = counted()},
+        {.name = "random", .samplers = {"random"}, .keys = counted(), .more_trials = MoreTrials::always},
+        {.name = "sobol", .samplers = {"sobol"}, .keys = counted(), .more_trials = MoreTrials::always},
+        {.name = "tpe", .samplers = {"tpe"}, .keys = counted(), .more_trials = MoreTrials::if_undisturbed},
         {.name = "manual", .samplers = {"manual"}, .keys = {"start_from", "patience"}},
         {.name = "ablation", .samplers = {"ablation"}, .keys = {"patience"}},
-        {.name = "successive_halving", .samplers = any, .keys = ruled, .has_rule = true, .rungs_wait = true},
+    };
+}
+
+std::vector<ProcedureTraits> brackets() {
+    Keys const halving = counted() + Keys{"min_epochs", "max_epochs", "eta"}, ruled = halving + Keys{"sampler"};
+    auto const grows = MoreTrials::in_stages;
+    return {
+        {.name = "successive_halving", .samplers = any_sampler(), .keys = ruled, .has_rule = true, .rungs_wait = true},
         {.name = "hyperband",
-         .samplers = any,
+         .samplers = any_sampler(),
          .keys = ruled,
          .has_rule = true,
          .ends_by_itself = true,
@@ -70,16 +77,38 @@ std::vector<ProcedureTraits> make_procedures() {
          .has_rule = true,
          .ends_by_itself = true,
          .more_trials = grows},
-        {.name = "asha", .samplers = any, .keys = ruled + Keys{"variant"}, .has_rule = true, .more_trials = grows},
-        {.name = "median", .samplers = any, .keys = watched, .has_rule = true, .more_trials = grows},
-        {.name = "pbt",
-         .samplers = at_once,
-         .keys = {"sampler", "start_with", "start_from", "max_epochs", "population", "interval", "quantile", "resample",
-                  "factors"},
+        {.name = "asha",
+         .samplers = any_sampler(),
+         .keys = ruled + Keys{"variant"},
          .has_rule = true,
-         .ends_by_itself = true,
-         .clones = true},
+         .first_share = k_twenty_seventh,
+         .more_trials = grows},
+        {.name = "best_after",
+         .samplers = any_sampler(),
+         .keys = counted() + Keys{"min_epochs", "max_epochs", "sampler", "keep"},
+         .has_rule = true,
+         .rungs_wait = true,
+         .first_share = k_ninth},
     };
+}
+
+std::vector<ProcedureTraits> make_procedures() {
+    auto out = samplers_alone();
+    std::ranges::move(brackets(), std::back_inserter(out));
+    out.push_back({.name = "median",
+                   .samplers = any_sampler(),
+                   .keys = counted() + Keys{"min_epochs", "max_epochs", "sampler", "min_trials"},
+                   .has_rule = true,
+                   .first_share = k_twenty_seventh,
+                   .more_trials = MoreTrials::in_stages});
+    out.push_back({.name = "pbt",
+                   .samplers = {"random", "sobol", "grid", "manual"},  // a population precedes its first result
+                   .keys = {"sampler", "start_with", "start_from", "max_epochs", "population", "interval", "quantile",
+                            "resample", "factors"},
+                   .has_rule = true,
+                   .ends_by_itself = true,
+                   .clones = true});
+    return out;
 }
 
 }  // namespace
@@ -97,6 +126,10 @@ std::vector<SamplerTraits> const& sampler_traits() {
 }
 
 SamplerTraits const& sampler_traits(std::string_view name) { return row_named(sampler_traits(), name, "sampler"); }
+
+std::string list_sampler() {
+    return std::string(std::ranges::find(sampler_traits(), Configurations::named, &SamplerTraits::configurations)->name);
+}
 
 std::vector<ProcedureTraits> const& procedure_traits() {
     static auto const table = make_procedures();

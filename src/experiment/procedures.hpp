@@ -43,10 +43,12 @@ struct ProcedureTraits {
     bool ends_by_itself = false;              // without a number of trials or a budget
     bool clones = false;                      // trials take over each other's states
     bool rungs_wait = false;                  // a rung waits for all of its trials
+    int first_share = 0;                      // by default decisions begin after this part of max_epochs; 0: at once
     MoreTrials more_trials = MoreTrials::never;
 };
 
 std::vector<SamplerTraits> const& sampler_traits();
+std::string list_sampler();                                  // the one that tries search.configurations
 SamplerTraits const& sampler_traits(std::string_view name);  // throws ConfigError that lists the known names
 
 std::vector<ProcedureTraits> const& procedure_traits();

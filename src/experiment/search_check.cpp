@@ -47,10 +47,9 @@ public:
             add("max_epochs",
                 fmt::format("must be at most train.epochs (got {} > {}; schedules end there); raise train.epochs", most,
                             experiment_.train.epochs));
-        else if (search_.rule.min_epochs > most)
-            add("min_epochs",
-                fmt::format("must be at most {} (got {} > {})", search_.rule.max_epochs ? "max_epochs" : "train.epochs",
-                            search_.rule.min_epochs, most));
+        else if (auto const& fewest = search_.rule.min_epochs; fewest && *fewest > most)
+            add("min_epochs", fmt::format("must be at most {} (got {} > {})",
+                                          search_.rule.max_epochs ? "max_epochs" : "train.epochs", *fewest, most));
         for (auto const& parameter : space_.parameters)
             if ((parameter.path == "train.epochs" || parameter.path == "train") && !is_constant(parameter))
                 problems_.add(

@@ -132,12 +132,15 @@ void read_arrays(ObjectReader& reader, std::string const& procedure, SearchConfi
 }
 
 void read_epochs(ObjectReader& reader, ProcedureKeys const& own, SearchConfig& out) {
-    std::optional<std::int64_t> most;
-    if (own.include("min_epochs"))
-        reader.read({"min_epochs", "Epochs before the first decision."}, out.rule.min_epochs, at_least(1));
-    if (own.include("max_epochs"))
-        reader.read({"max_epochs", "No trial trains longer; null: train.epochs."}, most, up_to(100'000, at_least(1)));
-    if (most) out.rule.max_epochs = static_cast<int>(*most);
+    auto const read = [&](Key const& key, std::optional<int>& place) {
+        std::optional<std::int64_t> given;
+        if (own.include(key.name)) reader.read(key, given, up_to(100'000, at_least(1)));
+        if (given) place = static_cast<int>(*given);
+    };
+    read({"min_epochs", "Epochs before the first decision; null: `docs/search.md` says how the number is chosen."},
+         out.rule.min_epochs);
+    read({"max_epochs", "No trial trains longer; null: train.epochs."}, out.rule.max_epochs);
+    read({"keep", "How many trials go on to the last epoch; null: one in ten, at least one."}, out.rule.keep);
     if (own.include("eta"))
         reader.read({"eta", "One in eta trials continues, to eta times as many epochs."}, out.rule.eta,
                     up_to(1000, at_least(2)));

@@ -39,8 +39,8 @@ void prepare_director(PreparedRun& prepared) {
     prepared.plan.decides = !search->decides_nothing();
     prepared.plan.search = plan_of(prepared.inputs.experiment, prepared.inputs.context);
     DirectorOptions options;
-    options.unit_cost = [schema = prepared.inputs.schema, shards = prepared.shard_files()](TrialConfig const& trial) {
-        return unit_cost_of(trial, schema, shards);
+    options.unit_cost = [schema = prepared.inputs.schema, shards = prepared.shard_files()](TrialView const& trial) {
+        return unit_cost_of(*trial.config, schema, shards);
     };
     options.shards = prepared.plan.shards;
     options.lookahead = config.decide.lookahead;

@@ -12,12 +12,14 @@
 #include "core/json_reader.hpp"
 #include "core/log.hpp"
 #include "experiment/model_files.hpp"
+#include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "job/run_code.hpp"
 #include "job/run_options.hpp"
 #include "model/zoo/trusted_code.hpp"
 #include "rundir/recorded_run.hpp"
+#include "search/rule.hpp"
 
 namespace hopscotch {
 namespace {
@@ -110,6 +112,16 @@ void choose_engine(Experiment& experiment, Json const& before) {
     experiment.document.set("train.engine", lean ? "lean" : "torch");
 }
 
+// search.min_epochs: a run goes on with the number that it began with.
+void choose_first_decision(Experiment& experiment, Json const& before) {
+    auto& first = experiment.search.rule.min_epochs;
+    if (first || procedure_traits(experiment.search.procedure).first_share == 0) return;
+    auto const* section = before.find("search");
+    auto const* known = section != nullptr ? section->find("min_epochs") : nullptr;
+    if (known != nullptr && known->is_integer()) first = static_cast<int>(known->integer());
+    experiment.document.set("search.min_epochs", first_decision(experiment));
+}
+
 }  // namespace
 
 void set_groups(Experiment& experiment, int group_size) {
@@ -129,7 +141,10 @@ Experiment experiment_of(RunOptions const& options, Problems& problems) {
                                       *options.strategy, *name));
     auto const before = options.resume ? began_with(experiment) : Json();
     keep_groups(experiment, before);
-    if (problems.empty()) choose_engine(experiment, before);
+    if (problems.empty()) {
+        choose_engine(experiment, before);
+        choose_first_decision(experiment, before);
+    }
     auto files = model_files(experiment);
     if (!from_run) {
         trust_code(files);

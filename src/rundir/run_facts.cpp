@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
+#include "experiment/procedures.hpp"
 #include "rundir/journal_codec.hpp"
 #include "rundir/run_directory.hpp"
 
@@ -76,6 +77,14 @@ void add_engine(Json& experiment) {
     if (train == nullptr || train->find("engine") == nullptr) experiment.set("train.engine", "torch");
 }
 
+// Runs of versions whose rules decided after the first epoch by default do not say so.
+void add_first_decision(Json& experiment) {
+    auto const* search = experiment.find("search");
+    auto const* procedure = search != nullptr ? search->find("procedure") : nullptr;
+    bool const decides = procedure != nullptr && procedure_traits(procedure->string()).first_share > 0;
+    if (decides && search->find("min_epochs") == nullptr) experiment.set("search.min_epochs", 1);
+}
+
 }  // namespace
 
 Json to_json(RunFacts const& facts) {
@@ -129,6 +138,7 @@ RunFacts read_run_facts(fs::path const& directory) {
         facts.start_unix_s = json.at("start_unix_s").number();
         facts.experiment = json.at("experiment");
         add_engine(facts.experiment);
+        add_first_decision(facts.experiment);
         if (auto const* files = json.find("files"))  // runs of older versions do not name any
             for (auto const& [path, hash, position] : files->object()) facts.files[path] = from_hex(hash.string());
         if (auto const* in_flight = json.find("in_flight")) facts.plan.in_flight = in_flight->integer();

@@ -154,7 +154,7 @@ public:
 }  // namespace
 
 std::unique_ptr<Rule> make_asha(Experiment const& experiment, std::optional<std::int64_t> most) {
-    Halving const halving{experiment.search.rule.eta, experiment.search.rule.min_epochs, most_epochs(experiment)};
+    Halving const halving{experiment.search.rule.eta, first_decision(experiment), most_epochs(experiment)};
     if (experiment.search.rule.variant == AshaVariant::stop) return std::make_unique<Stopping>(halving, most);
     return std::make_unique<Promoting>(halving, most);
 }

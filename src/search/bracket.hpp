@@ -12,6 +12,9 @@
 
 namespace hopscotch {
 
+// The rungs of best_after. most: number of trials; none: not known. search.budget.epochs pays for all of them.
+std::vector<Rung> best_after_rungs(Experiment const& experiment, std::optional<std::int64_t> most);
+
 class Bracket {
 public:
     // name: for the log of decisions: "" or "bracket 2, ".

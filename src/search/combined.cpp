@@ -53,6 +53,14 @@ std::unique_ptr<Rule> make_no_rule(Experiment const& experiment) {
 
 int most_epochs(Experiment const& experiment) { return experiment.search.rule.max_epochs.value_or(experiment.train.epochs); }
 
+int first_decision(Experiment const& experiment) {
+    auto const& rule = experiment.search.rule;
+    if (rule.min_epochs) return *rule.min_epochs;
+    int const share = procedure_traits(experiment.search.procedure).first_share, most = most_epochs(experiment);
+    if (share == 0) return 1;
+    return std::clamp(most / rule.eta, 1, std::max(2, (most + share - 1) / share));
+}
+
 CombinedSearch::CombinedSearch(std::unique_ptr<SearchInput const> input, std::unique_ptr<Sampler> sampler,
                                std::unique_ptr<Rule> rule, std::optional<std::int64_t> most, std::deque<std::int64_t> later)
     : input_(std::move(input)),

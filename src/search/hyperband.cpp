@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Successive halving (Jamieson and Talwalkar 2016): one bracket. Hyperband (Li et al. 2018): brackets that trade many trials
-// for long ones, and iterations of them. Brackets do not depend on each other, so they run interleaved: the earliest that
-// has work gives it, and a new one opens when all others wait for results.
+// Successive halving (Jamieson and Talwalkar 2016): one bracket. The best after some epochs: a bracket of two rungs, often
+// as good as longer ones at a part of the cost (arXiv 2307.15422). Hyperband (Li et al. 2018): brackets that trade many
+// trials for long ones, and iterations of them. Brackets do not depend on each other, so they run interleaved: the earliest
+// that has work gives it, and a new one opens when all others wait for results.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +12,10 @@
 namespace hopscotch {
 namespace {
 
+constexpr std::int64_t k_tried_for_each = 10;  // trials for each that best_after keeps by default
+
 Halving halving_of(Experiment const& experiment) {
-    return {experiment.search.rule.eta, experiment.search.rule.min_epochs, most_epochs(experiment)};
+    return {experiment.search.rule.eta, first_decision(experiment), most_epochs(experiment)};
 }
 
 class Hyperband : public Rule {
@@ -85,6 +88,32 @@ std::unique_ptr<Rule> make_successive_halving(Experiment const& experiment, std:
     auto const trials = most.value_or(lone_survivor_trials(halving));
     std::vector<std::vector<Rung>> table{halving_bracket(trials, halving)};
     return std::make_unique<Hyperband>(std::move(table), halving.eta, Hyperband::Iterations::one);
+}
+
+std::vector<Rung> best_after_rungs(Experiment const& experiment, std::optional<std::int64_t> most) {
+    auto const& search = experiment.search;
+    std::int64_t const first = first_decision(experiment), last = most_epochs(experiment);
+    auto const kept = [&](std::int64_t trials) {
+        return std::min<std::int64_t>(trials,
+                                      search.rule.keep.value_or(std::max<std::int64_t>(trials / k_tried_for_each, 1)));
+    };
+    auto trials = most.value_or(k_most_trials);
+    if (search.budget.epochs) {  // at most as many as it can pay
+        auto const budget = *search.budget.epochs / search.copies.count();
+        auto const costs = [&](std::int64_t number) { return number * first + kept(number) * (last - first); };
+        std::int64_t paid = 1;
+        while (paid < trials && costs(paid + 1) <= budget) ++paid;
+        trials = paid;
+    }
+    std::vector<Rung> out{{trials, static_cast<int>(first)}};
+    if (last > first) out.push_back({kept(trials), static_cast<int>(last)});
+    return out;
+}
+
+std::unique_ptr<Rule> make_best_after(Experiment const& experiment, std::optional<std::int64_t> most) {
+    constexpr int no_halving = 1;  // `keep` trials go on, also if fewer than the table says have come
+    std::vector<std::vector<Rung>> table{best_after_rungs(experiment, most)};
+    return std::make_unique<Hyperband>(std::move(table), no_halving, Hyperband::Iterations::one);
 }
 
 std::unique_ptr<Rule> make_hyperband(Experiment const& experiment, std::optional<std::int64_t> most) {

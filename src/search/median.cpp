@@ -19,7 +19,7 @@ double median(std::vector<double> const& sorted) {
 class Median : public Rule {
 public:
     explicit Median(Experiment const& experiment)
-        : first_(experiment.search.rule.min_epochs),
+        : first_(first_decision(experiment)),
           last_(most_epochs(experiment)),
           fewest_(static_cast<std::size_t>(experiment.search.rule.min_trials)),
           means_(static_cast<std::size_t>(last_ + 1)) {}

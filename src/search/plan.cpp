@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/search_section.hpp"
+#include "search/bracket.hpp"
 #include "search/goal.hpp"
 #include "search/grid.hpp"
 #include "search/history.hpp"
@@ -138,7 +139,7 @@ void count_adaptive(Experiment const& experiment, SearchContext const& context, 
     PlanInput const input{experiment,
                           limit,
                           longest,
-                          {search.rule.eta, search.rule.min_epochs, longest},
+                          {search.rule.eta, first_decision(experiment), longest},
                           limit.at_most(limit.epochs.value_or(limit.there)),
                           context.stages};
     procedure_named(search.procedure).count(input, plan);
@@ -164,6 +165,13 @@ void count_trials_at_most(PlanInput const& input, SearchPlan& plan) {
 void count_halving(PlanInput const& input, SearchPlan& plan) {
     auto const wanted = input.limit.trials.value_or(lone_survivor_trials(input.halving));
     count_bracket(halving_bracket(input.limit.at_most(wanted), input.halving), plan);
+}
+
+void count_best_after(PlanInput const& input, SearchPlan& plan) {
+    auto rungs = best_after_rungs(input.experiment, input.limit.trials);
+    rungs.front().trials = std::min(rungs.front().trials, input.limit.there);
+    rungs.back().trials = std::min(rungs.back().trials, input.limit.there);
+    count_bracket(std::move(rungs), plan);
 }
 
 // Bracket by bracket, until there are no more configurations; one iteration if nothing else ends it.
@@ -215,6 +223,9 @@ SearchPlan plan_of(Experiment const& experiment, SearchContext const& context) {
         if (!experiment.search.proposals.subject_to.empty()) plan.least = 0;
         limit_epochs(experiment, plan);
     }
+    bool const given = experiment.search.rule.min_epochs.has_value();
+    int const first = first_decision(experiment);
+    if (!given && first > 1 && first < most_epochs(experiment)) plan.late_start = first;
     bool const ends = may_end_early(experiment);
     if (ends || trials_may_stop(experiment)) plan.least = 0;
     if (ends) plan.trials_bound = SearchPlan::Bound::at_most;
@@ -238,6 +249,11 @@ std::string text_of(SearchPlan const& plan) {
             out += fmt::format("{} {} to epoch {}", &trials == &plan.brackets[i].front().trials ? "" : ",", trials, epochs);
         out += "\n";
     }
+    if (plan.late_start > 0)
+        out += fmt::format(
+            "no decision before epoch {} (ranks after first epochs are mostly noise); search.min_epochs "
+            "changes that\n",
+            plan.late_start);
     if (plan.iterations > 1) out += fmt::format("{} iterations of these brackets, ", plan.iterations);
     if (plan.copies > 1) out += fmt::format("{} configurations, {} times each: ", plan.trials / plan.copies, plan.copies);
     return out + sums_text(plan) + "\n";

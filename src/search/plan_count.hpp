@@ -31,6 +31,7 @@ struct PlanInput {
 void count_trials(PlanInput const& input, SearchPlan& plan);          // all train to their end
 void count_trials_at_most(PlanInput const& input, SearchPlan& plan);  // some are stopped before
 void count_halving(PlanInput const& input, SearchPlan& plan);
+void count_best_after(PlanInput const& input, SearchPlan& plan);
 void count_hyperband(PlanInput const& input, SearchPlan& plan);
 void count_asha(PlanInput const& input, SearchPlan& plan);
 void count_population(PlanInput const& input, SearchPlan& plan);

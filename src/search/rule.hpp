@@ -48,9 +48,15 @@ public:
 // max_epochs, or train.epochs.
 int most_epochs(Experiment const& experiment);
 
+// min_epochs. Its default is 1 where a procedure hedges against noise in first epochs (hyperband) or halves from the last
+// rung down (successive_halving). Elsewhere it is the procedure's share of max_epochs (experiment/procedures.hpp), at least
+// 2, and leaves room for one more rung.
+int first_decision(Experiment const& experiment);
+
 // most: number of trials in all; none: not known.
 std::unique_ptr<Rule> make_no_rule(Experiment const& experiment);
 std::unique_ptr<Rule> make_successive_halving(Experiment const& experiment, std::optional<std::int64_t> most);
+std::unique_ptr<Rule> make_best_after(Experiment const& experiment, std::optional<std::int64_t> most);
 std::unique_ptr<Rule> make_hyperband(Experiment const& experiment, std::optional<std::int64_t> most);
 std::unique_ptr<Rule> make_asha(Experiment const& experiment, std::optional<std::int64_t> most);
 std::unique_ptr<Rule> make_median(Experiment const& experiment);

@@ -98,7 +98,7 @@ TEST(DecidingDirector, WhatIsToBeLargeIsNegated) {
     experiment.search.mode = Mode::max;
     auto made = std::make_unique<Script>();
     auto const* search = made.get();
-    auto const director = make_director(experiment, std::move(made), {[](TrialConfig const&) { return 1.0; }});
+    auto const director = make_director(experiment, std::move(made), {[](TrialView const&) { return 1.0; }});
     LapRecord record;
     record.trial = TrialId(0);
     record.valid.rows = 1;

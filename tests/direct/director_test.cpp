@@ -20,12 +20,12 @@ Experiment experiment_with(std::string const& space, std::string const& search =
     return out;
 }
 
-std::unique_ptr<Director> director_of(Experiment const& experiment, std::function<double(TrialConfig const&)> cost,
-                                      int shards, std::int64_t in_flight) {
+std::unique_ptr<Director> director_of(Experiment const& experiment, std::function<double(TrialView const&)> cost, int shards,
+                                      std::int64_t in_flight) {
     return make_director(experiment, make_search(experiment), {std::move(cost), shards, in_flight});
 }
 
-double cost_of(TrialConfig const& config) { return config.model.arguments.at("cost").number(); }
+double cost_of(TrialView const& trial) { return trial.config->model.arguments.at("cost").number(); }
 
 LapRecord lap_record(Lap const& lap, Outcome outcome = Outcome::finished) {
     LapRecord out;
@@ -64,7 +64,7 @@ TEST(Director, AdmitsLongestFirstWithAllLaps) {
 }
 
 TEST(Director, EqualsGoByIdAndEpochsCount) {
-    auto cost = [](TrialConfig const&) { return 1.0; };
+    auto cost = [](TrialView const&) { return 1.0; };
     auto const equal = director_of(experiment_with(R"({"model.cost": [1, 2, 3]})"), cost, 1, 9);
     EXPECT_EQ(ids(equal->release()), (std::vector{0, 0, 1, 1, 2, 2}));
     auto const longer = director_of(experiment_with(R"({"train.epochs": [1, 3]})"), cost, 1, 9);

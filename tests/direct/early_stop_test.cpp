@@ -36,7 +36,7 @@ Experiment impatient(std::string const& space, int epochs, std::string const& ru
     return out;
 }
 
-double any_cost(TrialConfig const&) { return 1; }
+double any_cost(TrialView const&) { return 1; }
 
 // Runs one trial alone; returns it, and checks that every lap that was released was also wanted.
 TrialView run_alone(Experiment const& experiment, std::vector<int> const& hundredths) {

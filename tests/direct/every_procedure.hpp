@@ -15,6 +15,7 @@ inline std::vector<std::string> every_procedure_and(std::vector<std::string> mor
         R"("procedure": "asha", "trials": 30, "variant": "stop")",
         R"("procedure": "asha", "trials": 24, "sampler": "tpe", "startup": 6)",
         R"("procedure": "successive_halving", "trials": 27)",
+        R"("procedure": "best_after", "trials": 24, "keep": 5)",
         R"("procedure": "hyperband")",
         R"("procedure": "bohb", "startup": 6)",
         R"("procedure": "median", "trials": 20)",

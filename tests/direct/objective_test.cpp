@@ -32,7 +32,7 @@ std::string heard(Objective objective, std::string const& metric, Mode mode) {
     auto script = std::make_unique<Kind>();
     script->until = 5;
     auto const& search = *script;
-    auto const director = make_director(experiment, std::move(script), {[](TrialConfig const&) { return 1.0; }, 1, 1, 0});
+    auto const director = make_director(experiment, std::move(script), {[](TrialView const&) { return 1.0; }, 1, 1, 0});
     director->release();
     int epoch = 0;
     for (double const loss : {0.5, 0.25, 0.75, 0.125}) director->record(lap(epoch++, loss));
@@ -62,7 +62,7 @@ TEST(Objective, OfATrialThatHasStoppedLearning) {
     auto script = std::make_unique<Script>();
     script->until = 5;
     auto const& search = *script;
-    auto const director = make_director(experiment, std::move(script), {[](TrialConfig const&) { return 1.0; }, 1, 1, 0});
+    auto const director = make_director(experiment, std::move(script), {[](TrialView const&) { return 1.0; }, 1, 1, 0});
     for (int epoch = 0; epoch < 3; ++epoch) director->record(lap(epoch, 0.25 + 0.25 * epoch));
     EXPECT_EQ(search.heard, "0:0=0.25 0:1=0.25 0:2=0.25 0:3=0.25 0:4=0.25 ");
 }

@@ -273,7 +273,7 @@ Experiment experiment_of(std::string const& procedure, std::string const& more =
 }
 
 std::unique_ptr<Director> director_of(Experiment const& experiment, DecideBy by = DecideBy::virtual_time) {
-    auto const cost = [](TrialConfig const& config) { return 1 + 3 * config.train.optimizer.momentum; };
+    auto const cost = [](TrialView const& trial) { return 1 + 3 * trial.config->train.optimizer.momentum; };
     return make_director(experiment, make_search(experiment), {cost, 4, 0, 1, by});
 }
 

@@ -33,8 +33,8 @@ struct Result {
 };
 
 Result simulate(Experiment const& experiment, int shards, double spread, DecideBy by) {
-    auto const cost_of = [&](TrialConfig const& config) {
-        auto const about = static_cast<std::int64_t>(1e9 * config.train.optimizer.momentum);
+    auto const cost_of = [&](TrialView const& trial) {
+        auto const about = static_cast<std::int64_t>(1e9 * trial.config->train.optimizer.momentum);
         return experiment.search.procedure == "pbt" ? 1.0 : lognormal(spread, 1, about, 0);
     };
     auto const director =

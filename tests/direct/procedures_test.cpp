@@ -36,7 +36,7 @@ Experiment experiment_of(std::string const& procedure, std::string const& more) 
     return out;
 }
 
-double cost_of(TrialConfig const& config) { return 1 + 3 * config.train.optimizer.momentum; }
+double cost_of(TrialView const& trial) { return 1 + 3 * trial.config->train.optimizer.momentum; }
 
 SimulatedJob::Bad outcomes(double share) {
     return [share](LapId const& lap) {

@@ -67,7 +67,7 @@ struct Stage {
     explicit Stage(Script script, int epochs = 9, DirectorOptions options = {}, std::string const& more = "") {
         auto made = std::make_unique<Script>(std::move(script));
         search = made.get();
-        if (!options.unit_cost) options.unit_cost = [](TrialConfig const&) { return 1.0; };
+        if (!options.unit_cost) options.unit_cost = [](TrialView const&) { return 1.0; };
         director = make_director(toy_experiment(epochs, more), std::move(made), options);
     }
     std::string released() {

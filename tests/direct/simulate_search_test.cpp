@@ -19,7 +19,7 @@ std::optional<SearchSimulation> simulated(std::string const& search, int trainer
                         {}, problems);
     EXPECT_EQ(problems.text(), "");
     DirectorOptions options;
-    options.unit_cost = [](TrialConfig const&) { return 1.0; };
+    options.unit_cost = [](TrialView const&) { return 1.0; };
     options.shards = 8;
     auto const director = make_director(experiment, make_search(experiment), options);
     return simulate_search(policy_named("planned"), *director, make_owners(8, trainers, 100),

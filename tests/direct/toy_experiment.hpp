@@ -24,7 +24,7 @@ inline Experiment toy_experiment(int epochs, std::string const& more = "") {
     return out;
 }
 
-inline double toy_cost(TrialConfig const& config) { return config.model.arguments.at("cost").number(); }
+inline double toy_cost(TrialView const& trial) { return trial.config->model.arguments.at("cost").number(); }
 
 inline std::string text_of(Lap const& lap) {
     return fmt::format("{}:{} release {} left {} {}{}", lap.trial.value, lap.epoch, lap.release, lap.remaining_cost,

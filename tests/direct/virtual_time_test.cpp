@@ -36,9 +36,7 @@ Instance instance_of(std::int64_t seed) {
     out.options.shards = 1 + static_cast<int>(rng.below(8));
     out.options.in_flight = rng.below(20);
     out.options.lookahead = std::array{0.0, 0.5, 1.0, 3.0}[rng.below(4)];
-    out.options.unit_cost = [flat = out.flat_cost](TrialConfig const& config) {
-        return flat >= 0 ? flat : toy_cost(config);
-    };
+    out.options.unit_cost = [flat = out.flat_cost](TrialView const& trial) { return flat >= 0 ? flat : toy_cost(trial); };
     return out;
 }
 

@@ -107,7 +107,7 @@ class Completion(Case):
                 )[1]
                 self.assertEqual(set(re.findall(r"^        '\*?(-[a-z-]+)", zsh, re.M)), options_of(text))
                 if not commands_of(text):
-                    self.assertIn(f".SS {path}\n", self.scripts["man"])
+                    self.assertIn(f".SS {path}\n".replace("-", "\\-"), self.scripts["man"])
 
     def test_values(self):
         self.assertEqual(self.ask("run", "exp"), ["experiment one.json"])

@@ -59,7 +59,10 @@ BEFORE = {
     ],
     "docs/own-model.md": [DIGITS, "cp $HOPSCOTCH_BUILD/tests/plugins/plugin_model.so ."],
     "docs/running.md": [DIGITS],
-    "docs/search.md": [DIGITS],
+    "docs/search.md": [
+        DIGITS,
+        "hopscotch run configs/digits-grid.json --quiet --trainers 2 --set train.epochs=3 --set run.dir=runs/digits",
+    ],
     "docs/strategies.md": [
         DIGITS,
         *(
@@ -96,6 +99,7 @@ SHORTENED = {
     ),
     "hopscotch data import": ("hopscotch data import --help", NAME),
     "hopscotch report": ("hopscotch report --help", NAME),
+    "hopscotch what-if": ("hopscotch what-if --help", NAME),
     "hopscotch replay": ("hopscotch replay --help", NAME),
     "hopscotch ctl": ("hopscotch ctl --help", NAME),
     "hopscotch plan": ("hopscotch plan --help", NAME),
@@ -175,7 +179,7 @@ SAYS = {
         "task classification, 10 classes (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)",
         "train 1358 rows 8 shards of 169 to 170 114.2 kB",
     ],
-    "build/hopscotch run handwriting.json --dry-run": ["27 trials, between 81 and 593 epochs in all"],
+    "build/hopscotch run handwriting.json --dry-run": ["27 trials, between 135 and 619 epochs in all"],
     "build/hopscotch run handwriting.json --trainers 2": ["report: runs/handwriting/report.html"],
     "build/hopscotch predict runs/handwriting handwriting/new --out predictions.csv": [
         "100 rows predictions: predictions.csv"

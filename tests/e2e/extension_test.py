@@ -185,7 +185,7 @@ class Rungs(Disturbed):
                 self.expect_replay("out")
 
     def test_old_and_new_results_share_the_rungs(self):
-        self.undisturbed_growth(procedure="asha")
+        self.undisturbed_growth(procedure="asha", min_epochs=1)
         old = self.results("calm")[2]
         self.grow("calm", 20)
         self.assertEqual(self.results("calm")[2][:18], old)

@@ -43,8 +43,8 @@ class Plan(Case):
         space = {"train.optimizer.lr": {"type": "float", "low": 0.01, "high": 0.5}}
         early = {"early_stopping": {"patience": 1}}
         cases = [
-            ({"procedure": "asha", "trials": 2}, {}, "2 trials, 28 epochs in all"),
-            ({"procedure": "asha", "trials": 27}, {}, "27 trials, between 81 and 593 epochs in all"),
+            ({"procedure": "asha", "trials": 2, "min_epochs": 1}, {}, "2 trials, 28 epochs in all"),
+            ({"procedure": "asha", "trials": 27, "min_epochs": 1}, {}, "27 trials, between 81 and 593 epochs in all"),
             ({"procedure": "successive_halving", "trials": 9}, {}, None),
             ({"procedure": "hyperband", "trials": 12}, {}, None),
             ({"procedure": "pbt", "population": 3, "interval": 9}, {}, "3 trials, 81 epochs in all"),

@@ -16,10 +16,12 @@ def and_new(names, all_names):
 
 
 RULES = tuple(owners("search", "max_epochs", procedure="grid"))
+FIRST_RULES = ("successive_halving", "hyperband", "bohb", "asha", "median", "pbt")  # as drawn since the first seeds
+NEW_RULES = tuple(each for each in RULES if each not in FIRST_RULES)
 SAMPLERS = tuple(each for each in known("search", "procedure") if each not in RULES)
 SAMPLERS_OF_RULES = and_new(("random", "random", "sobol", "grid", "manual"), known("search", "sampler", procedure="asha"))
 COUNTED = owners("search", "trials", procedure="pbt")
-OF_RULES = {key: owners("search", key, procedure="grid") for key in ("eta", "variant", "min_epochs", "min_trials")}
+OF_RULES = {key: owners("search", key, procedure="grid") for key in ("eta", "variant", "min_epochs", "min_trials", "keep")}
 GROUPS = and_new(("allreduce", "parameter_server", "model_averaging"), owners("strategy", "scale_lr", name="mop"))
 STRATEGIES = and_new(("mop", "task_parallel", "sequential", *GROUPS), known("strategy", "name"))  # of GROUPS: K matters
 # Of each dataset: its task, and whether rows are images.
@@ -91,7 +93,10 @@ class Maker:
     def __init__(self, seed):
         self.draw = random.Random(f"experiment {seed}")
         one_of = self.draw.choice
-        self.procedure = one_of(SAMPLERS + RULES + ("asha", "pbt"))
+        self.procedure = one_of(SAMPLERS + FIRST_RULES + ("asha", "pbt"))
+        rare = random.Random(f"new rule {seed}")  # another stream: what the first seeds draw stays
+        if NEW_RULES and rare.random() < 0.05 * len(NEW_RULES):
+            self.procedure = rare.choice(NEW_RULES)
         self.rule = self.procedure in RULES
         self.pbt = self.procedure == "pbt"
         self.sampler = self.sampler_of()
@@ -383,6 +388,7 @@ class Maker:
             **(self.some(0.3, min_epochs=2) if has("min_epochs") else {}),
             **(self.some(0.3, max_epochs=lambda: self.epochs - 1) if self.rule else {}),
             **({"min_trials": 2} if has("min_trials") else {}),
+            **(self.some(0.5, keep=lambda: one_of((1, 2, 50))) if has("keep") else {}),
             **({"startup": one_of((2, 4)), **self.some(0.3, multivariate=False)} if self.sampler == "tpe" else {}),
             **(
                 {"population": min(8, self.trials), "interval": one_of((1, 1, 2)), "quantile": one_of((0.25, 0.34, 0.5))}

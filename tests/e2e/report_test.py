@@ -277,7 +277,7 @@ class Finished(Report):
         self.assertTrue("diverged" in text)
 
     def test_asha(self):
-        search = {"procedure": "asha", "trials": 9, "eta": 2}
+        search = {"procedure": "asha", "trials": 9, "eta": 2, "min_epochs": 1}
         self.train(
             search=search, space=SPACE, train={"epochs": 4, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}}
         )

@@ -7,7 +7,7 @@ import signal
 import unittest
 import unittest.mock
 
-from harness import LONG, RECOVERY, and_long, every, experiment, long_only, owners
+from harness import LONG, RECOVERY, and_long, every, experiment, long_only, owners, strict_json
 from resume_test import Disturbed
 
 SPACE = {
@@ -15,8 +15,8 @@ SPACE = {
     "model.hidden": [[16], [32], [48]],
 }
 RULES = [
-    {"procedure": "asha", "trials": 9},
-    {"procedure": "asha", "variant": "stop", "trials": 9, "sampler": "sobol"},
+    {"procedure": "asha", "min_epochs": 1, "trials": 9},
+    {"procedure": "asha", "min_epochs": 1, "variant": "stop", "trials": 9, "sampler": "sobol"},
     {"procedure": "hyperband"},
     {"procedure": "successive_halving", "trials": 9, "sampler": "tpe"},
     {"procedure": "bohb", "startup": 4},
@@ -118,6 +118,24 @@ class Searches(Case):
                     self.killed_at_lap(laps, "3", "--resume")
                 self.resumed("2", f"out{number}")
                 self.assertEqual(self.everything(f"out{number}"), expected)
+
+    def test_a_run_that_began_before_first_decisions_were_late(self):
+        """Such a run decided after the first epoch, and its files do not say so."""
+        early, late = {"procedure": "asha", "trials": 9, "min_epochs": 1}, {"procedure": "asha", "trials": 9}
+        expected = self.wanted(early)
+        self.write(searching(early))
+        self.killed_at_lap(6, "2")
+        path = self.cwd / "out/experiment.json"
+        facts = strict_json(path.read_text())
+        self.assertEqual(facts["experiment"]["search"].pop("min_epochs"), 1)
+        path.write_text(json.dumps(facts))
+        self.write(searching(late))
+        self.succeed("--quiet", "--resume", "--trainers", "3")
+        self.assertEqual(self.everything("out"), expected)
+        self.run_once(late, "new", "--trainers", "2")
+        self.assertEqual(
+            strict_json((self.cwd / "new/experiment.json").read_text())["experiment"]["search"]["min_epochs"], 2
+        )
 
     def test_killed_without_any_checkpoint(self):
         # Everything is trained again, also trials that the search has done with before they have come that far.

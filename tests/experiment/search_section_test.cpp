@@ -135,8 +135,9 @@ TEST(SearchSection, Defaults) {
     EXPECT_EQ(sampler(R"({"procedure": "pbt"})"), "random");
     auto const out = read("{}");
     EXPECT_EQ(out.rule.eta, 3);
-    EXPECT_EQ(out.rule.min_epochs, 1);
+    EXPECT_FALSE(out.rule.min_epochs);
     EXPECT_FALSE(out.rule.max_epochs);
+    EXPECT_FALSE(out.rule.keep);
     EXPECT_EQ(out.rule.variant, AshaVariant::promote);
     EXPECT_EQ(out.decide.lookahead, 1);
     EXPECT_TRUE(out.decide.deterministic);

@@ -47,7 +47,7 @@ std::vector<int> epochs_of(FakeDirector const& director) {
 
 // Rungs after 1, 3 and 9 epochs. Of the first nine, 0 has gone to the end, and 1 and 2 to rung 1. One worker.
 TEST(Growth, NewTrialsOfAshaCompeteWithTheOldResults) {
-    auto const search = make_search(experiment_of(R"({"procedure": "asha", "trials": 15})"), stages({9}));
+    auto const search = make_search(experiment_of(R"({"procedure": "asha", "min_epochs": 1, "trials": 15})"), stages({9}));
     GrowingDirector director(*search, 1, by_trial({1, 2, 3, 4, 5, 6, 7, 8, 9, 0.5, 4.5, 3.5, 1.5, 3.2, 9}), 1);
     ASSERT_TRUE(director.run());
     EXPECT_EQ(epochs_of(director), (std::vector{9, 3, 3, 1, 1, 1, 1, 1, 1}));
@@ -66,7 +66,7 @@ TEST(Growth, NewTrialsOfAshaCompeteWithTheOldResults) {
 }
 
 TEST(Growth, OldTrialsAreNeverPromotedAgain) {
-    auto const search = make_search(experiment_of(R"({"procedure": "asha", "trials": 27})"), stages({9}));
+    auto const search = make_search(experiment_of(R"({"procedure": "asha", "min_epochs": 1, "trials": 27})"), stages({9}));
     std::vector<double> losses{1, 2, 3, 4, 5, 6, 7, 8, 9};
     for (int i = 0; i < 18; ++i) losses.push_back(10 + i);
     GrowingDirector director(*search, 1, by_trial(losses), 1);
@@ -81,7 +81,8 @@ TEST(Growth, OldTrialsAreNeverPromotedAgain) {
 }
 
 TEST(Growth, TheStoppingVariantComparesWithTheOldResults) {
-    auto const search = make_search(experiment_of(R"({"procedure": "asha", "variant": "stop", "trials": 6})"), stages({4}));
+    auto const search =
+        make_search(experiment_of(R"({"procedure": "asha", "min_epochs": 1, "variant": "stop", "trials": 6})"), stages({4}));
     GrowingDirector director(*search, 1, by_trial({4, 3, 2, 1, 2.5, 0.5}), 1);
     ASSERT_TRUE(director.run());
     ASSERT_TRUE(director.grow());

@@ -138,7 +138,8 @@ TEST(Asha, PromotionTrace) {
                                                       {9, {{1, .45}}},
                                                       {10, {{1, .55}}},
                                                       {11, {{1, .44}}}};
-    auto const search = make_search(search_experiment(R"({"procedure": "asha", "trials": 12})", k_unit, train_for(9)));
+    auto const search =
+        make_search(search_experiment(R"({"procedure": "asha", "min_epochs": 1, "trials": 12})", k_unit, train_for(9)));
     FakeDirector director(
         *search, 1,
         [&](TrialId id, auto const&, int epochs) -> std::optional<double> {
@@ -155,8 +156,8 @@ TEST(Asha, PromotionTrace) {
 
 // .50 .40 .60 .40 .30 .70 .35 NaN .20 at rung 0: Optuna's and Determined's decisions.
 TEST(Asha, StoppingTrace) {
-    auto const search =
-        make_search(search_experiment(R"({"procedure": "asha", "variant": "stop", "trials": 9})", k_unit, train_for(9)));
+    auto const search = make_search(search_experiment(
+        R"({"procedure": "asha", "min_epochs": 1, "variant": "stop", "trials": 9})", k_unit, train_for(9)));
     std::string decisions;
     for (double loss : {.50, .40, .60, .40, .30, .70, .35, double(NAN), .20}) {
         auto const trial = search->next()->trial;
@@ -172,7 +173,8 @@ TEST(Asha, StoppingTrace) {
 }
 
 TEST(Asha, EveryPromotionIsAmongTheBestOfItsRung) {
-    auto const experiment = search_experiment(R"({"procedure": "asha", "trials": 80})", k_unit, train_for(27));
+    auto const experiment =
+        search_experiment(R"({"procedure": "asha", "min_epochs": 1, "trials": 80})", k_unit, train_for(27));
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         Rng rng(seed);
         std::vector<double> losses(80);

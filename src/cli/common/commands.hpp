@@ -12,6 +12,7 @@ Work add_data(Command command);
 Work add_export(Command command);
 Work add_init(Command command);
 Work add_report(Command command);
+Work add_what_if(Command command);
 
 // Of the program hopscotch-train.
 Work add_bench(Command command);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/what_if/known_trials.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "core/error.hpp"
+#include "experiment/procedures.hpp"
+#include "experiment/reader.hpp"
+#include "experiment/space.hpp"
+#include "rundir/recorded_run.hpp"
+#include "schedule/lap_metric.hpp"
+
+namespace hopscotch {
+namespace {
+
+// FLOPs of one unit, from the first release of the trial: until there it would train this far.
+double unit_cost_of(Journal const& journal, Lap const& first, int shards, bool trains_on, int epochs) {
+    int until = epochs;
+    for (auto const& decision : journal.decisions)
+        if (decision.trial == first.trial && decision.kind == Decision::Kind::start && !trains_on)
+            until = decision.until_epoch;
+    return first.remaining_cost / shards / until;
+}
+
+std::string text_of(Assignment const& assignment) {
+    std::string out;
+    for (auto const& [path, value] : assignment)
+        out += fmt::format("{}{}={}", out.empty() ? "" : " ", path.substr(path.rfind('.') + 1),
+                           value.is_string() ? value.string() : value.dump());
+    return out;
+}
+
+}  // namespace
+
+double KnownTrials::value_of(LapRecord const& record, Assignment const& assignment) const {
+    if (record.outcome != Outcome::finished) return k_no_score;
+    return lap_metric(record, experiment.search.metric, loss_of(experiment, assignment));
+}
+
+std::int64_t KnownTrials::epochs() const {
+    std::int64_t out = 0;
+    for (auto const& trial : trials) out += std::ssize(trial.laps);
+    return out;
+}
+
+KnownTrials known_trials(RecordedRun const& run) {
+    KnownTrials out{run.directory.string(), run.experiment.search.metric, run.experiment, {}, 1};
+    out.shards = static_cast<int>(run.facts.fleet.owners.owner.size()) / run.experiment.strategy.group_size;
+    bool const clones = procedure_traits(run.experiment.search.procedure).clones;
+    std::map<TrialId, KnownTrial> trials;
+    for (auto const& lap : run.journal.released) {
+        if (lap.clone_of && !clones)
+            throw ConfigError(
+                fmt::format("{}: cannot be played (trial {} is a clone that a user ordered, so its results "
+                            "belong to two configurations); use a run without clones",
+                            out.source, lap.trial.value));
+        auto const [at, is_new] = trials.try_emplace(lap.trial);
+        if (!is_new) continue;
+        at->second.assignment = lap.assignment;
+        at->second.text = text_of(lap.assignment);
+        at->second.unit_cost = unit_cost_of(run.journal, lap, out.shards, clones, run.config_of(lap.trial).train.epochs);
+    }
+    for (auto const& record : run.journal.laps) {
+        auto& laps = trials.at(record.trial).laps;
+        auto const at = static_cast<std::size_t>(record.epoch);
+        if (at < laps.size() && laps[at].outcome != Outcome::finished) laps.resize(at);  // it was tried again
+        if (at == laps.size()) laps.push_back(record);                                   // else trained again, after a loss
+    }
+    for (auto& [id, trial] : trials)
+        if (!trial.laps.empty()) out.trials.push_back(std::move(trial));
+    if (out.trials.empty())
+        throw ConfigError(fmt::format("{}: has no finished epoch (there is nothing to play a search on)", out.source));
+    return out;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Searches that are played on known results: what each would have found, and at what cost.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/what_if/known_trials.hpp"
+
+namespace hopscotch {
+
+// A procedure with other settings: "asha", {"search.eta=4"}.
+struct WhatIfCase {
+    std::string procedure;
+    std::vector<std::string> overrides;
+    std::int64_t epochs = 0;  // search.budget.epochs
+};
+
+struct PlayedSearch {
+    std::vector<Decision> decisions;
+    std::optional<double> best;  // value of the best epoch that the search trained; none: no value was finite
+    std::size_t best_trial = 0;  // index in KnownTrials::trials
+    std::int64_t trials = 0, epochs = 0;
+    std::int64_t not_known = 0;  // of the epochs: never trained, so the last known values took their places
+    double seconds = 0;          // of trainers, as recorded, in the known epochs
+};
+
+// The run's own search. Its decisions are those of the journal. Throws ConfigError if the run has not finished, or asks for
+// what only the program with the models knows (search.subject_to).
+PlayedSearch play_own_search(KnownTrials const& known, RecordedRun const& run);
+
+// order: of the configurations, which the search tries one after another; 0: as they are known; others: shuffled. Throws
+// ConfigError for a procedure that draws configurations by results, or whose trials take over states.
+PlayedSearch play(KnownTrials const& known, WhatIfCase const& wanted, int order);
+
+// The first decision in which two lists differ; none: they are equal.
+std::optional<std::string> first_difference(std::vector<Decision> const& recorded, std::vector<Decision> const& played);
+
+}  // namespace hopscotch

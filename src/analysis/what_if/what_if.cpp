@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/what_if/what_if.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace hopscotch {
+namespace {
+
+constexpr double k_band = 0.05;  // this share of the orders lies below the band, and above it
+
+// Linear between the sorted values.
+double quantile(std::vector<double> values, double share) {
+    if (values.empty()) return NAN;
+    std::ranges::sort(values);
+    double const at = share * static_cast<double>(values.size() - 1);
+    auto const below = static_cast<std::size_t>(at);
+    auto const above = std::min(below + 1, values.size() - 1);
+    return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
+}
+
+double mean(std::vector<double> const& values) {
+    double sum = 0;
+    for (double const value : values) sum += value;
+    return values.empty() ? NAN : sum / static_cast<double>(values.size());
+}
+
+template <class Field>
+std::vector<double> all(WhatIfRow const& row, Field const& field) {
+    std::vector<double> out;
+    for (auto const& played : row.played)
+        if (played.best) out.push_back(static_cast<double>(field(played)));
+    return out;
+}
+
+std::vector<double> bests(WhatIfRow const& row) {
+    return all(row, [](PlayedSearch const& each) { return *each.best; });
+}
+
+double mean_epochs(WhatIfRow const& row) {
+    return mean(all(row, [](PlayedSearch const& each) { return each.epochs; }));
+}
+
+std::string head(WhatIf const& what_if) {
+    auto const& known = what_if.known;
+    auto out = fmt::format("{}: {} trials, {} epochs", known.source, known.trials.size(), known.epochs());
+    if (auto const best = best_known(known)) out += fmt::format("; best {} {:.6g}", known.metric, *best);
+    auto const orders = what_if.rows.front().played.size();
+    return out + fmt::format("\neach search may train {} epochs; {} order{} of the configurations\n\n", what_if.epochs,
+                             orders, orders == 1 ? "" : "s");
+}
+
+std::string notes(WhatIf const& what_if) {
+    std::string out;
+    for (auto const& row : what_if.rows) {
+        std::int64_t not_known = 0, epochs = 0;
+        for (auto const& played : row.played) not_known += played.not_known, epochs += played.epochs;
+        if (not_known > 0)
+            out += fmt::format(
+                "{}: {:.1f} % of its epochs were never trained (its trials keep their last known values there)\n", row.label,
+                100 * static_cast<double>(not_known) / static_cast<double>(epochs));
+    }
+    return out.empty() ? "" : "\n" + out;
+}
+
+}  // namespace
+
+std::optional<double> best_known(KnownTrials const& known) {
+    std::optional<double> out;
+    for (auto const& trial : known.trials)
+        for (auto const& lap : trial.laps)
+            if (auto const value = known.value_of(lap, trial.assignment);
+                std::isfinite(value) && (!out || known.is_better(value, *out)))
+                out = value;
+    return out;
+}
+
+std::string what_if_text(WhatIf const& what_if) {
+    auto const& known = what_if.known;
+    std::size_t width = std::string("search").size();
+    for (auto const& row : what_if.rows) width = std::max(width, row.label.size());
+    auto const best = best_known(known).value_or(NAN);
+    bool const has_seconds = std::ranges::any_of(what_if.rows, [](WhatIfRow const& row) {
+        return std::ranges::any_of(row.played, [](PlayedSearch const& each) { return each.seconds > 0; });
+    });
+    auto out = head(what_if);
+    out += fmt::format("{:<{}}  {:>10}  {:>21}  {:>10}  {:>8}  {:>7}", "search", width, "mean best", "5 % to 95 %",
+                       "missed by", "epochs", "trials");
+    out += has_seconds ? fmt::format("  {:>10}\n", "trainer s") : "\n";
+    for (auto const& row : what_if.rows) {
+        auto const found = bests(row);
+        auto const band =
+            found.size() < 2 ? "" : fmt::format("{:.5g} to {:.5g}", quantile(found, k_band), quantile(found, 1 - k_band));
+        out += fmt::format("{:<{}}  {:>10.6g}  {:>21}  {:>10.3g}  {:>8.6g}  {:>7.5g}", row.label, width, mean(found), band,
+                           std::abs(best - mean(found)), mean_epochs(row),
+                           mean(all(row, [](PlayedSearch const& each) { return each.trials; })));
+        auto const seconds = mean(all(row, [](PlayedSearch const& each) { return each.seconds; }));
+        out += has_seconds ? fmt::format("  {:>10.4g}\n", seconds) : "\n";
+    }
+    return out + notes(what_if);
+}
+
+Json what_if_json(WhatIf const& what_if) {
+    Json::Array rows;
+    for (auto const& row : what_if.rows) {
+        Json::Array played;
+        for (auto const& each : row.played)
+            played.push_back(Json::object({{"best", each.best ? Json(*each.best) : Json()},
+                                           {"config", what_if.known.trials[each.best_trial].text},
+                                           {"trials", each.trials},
+                                           {"epochs", each.epochs},
+                                           {"not_known", each.not_known},
+                                           {"seconds", each.seconds}}));
+        rows.push_back(Json::object({{"search", row.label}, {"played", std::move(played)}}));
+    }
+    auto const best = best_known(what_if.known);
+    return Json::object({{"source", what_if.known.source},
+                         {"metric", what_if.known.metric},
+                         {"best_known", best ? Json(*best) : Json()},
+                         {"trials", std::ssize(what_if.known.trials)},
+                         {"epochs", what_if.epochs},
+                         {"searches", std::move(rows)}});
+}
+
+}  // namespace hopscotch
