@@ -95,6 +95,12 @@ std::vector<ProcedureTraits> brackets() {
 std::vector<ProcedureTraits> make_procedures() {
     auto out = samplers_alone();
     std::ranges::move(brackets(), std::back_inserter(out));
+    out.push_back({.name = "extrapolate",
+                   .samplers = any_sampler(),
+                   .keys = counted() + Keys{"min_epochs", "max_epochs", "sampler", "confidence"},
+                   .has_rule = true,
+                   .first_share = k_ninth,
+                   .more_trials = MoreTrials::in_stages});
     out.push_back({.name = "median",
                    .samplers = any_sampler(),
                    .keys = counted() + Keys{"min_epochs", "max_epochs", "sampler", "min_trials"},

@@ -80,6 +80,7 @@ struct RuleConfig {
     std::optional<int> min_epochs;  // epochs before the first decision; default: first_decision() of search/rule.hpp
     std::optional<int> max_epochs;  // no trial trains longer; at most train.epochs, which is the default
     std::optional<int> keep;        // best_after: trials that go on after min_epochs; default: one in ten, at least one
+    double confidence = 0.95;       // extrapolate: a trial stops if it will stay worse than the best with this probability
     AshaVariant variant = AshaVariant::promote;  // asha: trials pause and the best are resumed | the worst end at once
     int min_trials = 5;                          // median: a trial is stopped only if this many others have trained as long
     PbtConfig pbt;                               // keys population, interval, quantile, resample, factors

@@ -141,6 +141,9 @@ void read_epochs(ObjectReader& reader, ProcedureKeys const& own, SearchConfig& o
          out.rule.min_epochs);
     read({"max_epochs", "No trial trains longer; null: train.epochs."}, out.rule.max_epochs);
     read({"keep", "How many trials go on to the last epoch; null: one in ten, at least one."}, out.rule.keep);
+    if (own.include("confidence"))
+        reader.read({"confidence", "A trial stops if it will stay worse than the best with this probability."},
+                    out.rule.confidence, between(0.5, 1));
     if (own.include("eta"))
         reader.read({"eta", "One in eta trials continues, to eta times as many epochs."}, out.rule.eta,
                     up_to(1000, at_least(2)));

@@ -20,10 +20,11 @@ std::unique_ptr<Rule> halving_rule(SearchInput const& in, Most most) { return ma
 std::unique_ptr<Rule> hyperband_rule(SearchInput const& in, Most most) { return make_hyperband(in.experiment, most); }
 std::unique_ptr<Rule> asha_rule(SearchInput const& in, Most most) { return make_asha(in.experiment, most); }
 std::unique_ptr<Rule> best_after_rule(SearchInput const& in, Most most) { return make_best_after(in.experiment, most); }
+std::unique_ptr<Rule> extrapolate_rule(SearchInput const& in, Most) { return make_extrapolate(in.experiment); }
 std::unique_ptr<Rule> median_rule(SearchInput const& in, Most) { return make_median(in.experiment); }
 std::unique_ptr<Rule> pbt_rule(SearchInput const& in, Most) { return make_pbt(in.experiment, in.space); }
 
-constexpr std::array<Procedure, 13> k_procedures{{{"grid", no_rule, count_trials},
+constexpr std::array<Procedure, 14> k_procedures{{{"grid", no_rule, count_trials},
                                                   {"random", no_rule, count_trials},
                                                   {"sobol", no_rule, count_trials},
                                                   {"tpe", no_rule, count_trials},
@@ -34,6 +35,7 @@ constexpr std::array<Procedure, 13> k_procedures{{{"grid", no_rule, count_trials
                                                   {"bohb", hyperband_rule, count_hyperband},
                                                   {"asha", asha_rule, count_asha},
                                                   {"best_after", best_after_rule, count_best_after},
+                                                  {"extrapolate", extrapolate_rule, count_trials_at_most},
                                                   {"median", median_rule, count_trials_at_most},
                                                   {"pbt", pbt_rule, count_population}}};
 

@@ -59,6 +59,7 @@ std::unique_ptr<Rule> make_successive_halving(Experiment const& experiment, std:
 std::unique_ptr<Rule> make_best_after(Experiment const& experiment, std::optional<std::int64_t> most);
 std::unique_ptr<Rule> make_hyperband(Experiment const& experiment, std::optional<std::int64_t> most);
 std::unique_ptr<Rule> make_asha(Experiment const& experiment, std::optional<std::int64_t> most);
+std::unique_ptr<Rule> make_extrapolate(Experiment const& experiment);
 std::unique_ptr<Rule> make_median(Experiment const& experiment);
 std::unique_ptr<Rule> make_pbt(Experiment const& experiment, Space const& space);
 

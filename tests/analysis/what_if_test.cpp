@@ -135,7 +135,7 @@ TEST_F(WhatIfTest, WhatCannotBePlayed) {
             EXPECT_EQ(std::string(error.what()),
                       "--procedure " + procedure +
                           ": cannot be played on known results (it asks for configurations without results); "
-                          "choose among random, successive_halving, hyperband, asha, best_after, median");
+                          "choose among random, successive_halving, hyperband, asha, best_after, extrapolate, median");
         }
     }
     EXPECT_THROW(play(known, {"asha", {"search.eta=1"}, 16}, 0), ConfigError);

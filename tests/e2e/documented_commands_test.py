@@ -99,6 +99,7 @@ SHORTENED = {
     ),
     "hopscotch data import": ("hopscotch data import --help", NAME),
     "hopscotch report": ("hopscotch report --help", NAME),
+    "hopscotch export csv": ("hopscotch export csv --help", NAME),
     "hopscotch what-if": ("hopscotch what-if --help", NAME),
     "hopscotch replay": ("hopscotch replay --help", NAME),
     "hopscotch ctl": ("hopscotch ctl --help", NAME),

@@ -64,6 +64,7 @@ std::string random_search(Rng& rng, ProcedureTraits const& row, std::string cons
     if (one_in(rng, 6)) out += fmt::format(R"(, "budget": {{"epochs": {}}})", 1 + below(rng, 60));
     if (has_key(row, "eta") && one_in(rng, 2)) add("eta", 2 + below(rng, 4));
     if (has_key(row, "min_epochs") && one_in(rng, 3)) add("min_epochs", 1 + below(rng, static_cast<std::uint32_t>(epochs)));
+    if (has_key(row, "confidence") && one_in(rng, 2)) add("confidence", 0.5 + below(rng, 5) * 0.1);
     if (has_key(row, "keep") && one_in(rng, 2)) add("keep", 1 + below(rng, 8));
     if (has_key(row, "variant") && one_in(rng, 2)) add("variant", "\"stop\"");
     if (has_key(row, "sampler") && one_in(rng, 2)) {

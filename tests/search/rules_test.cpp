@@ -222,6 +222,51 @@ TEST(Median, BestSoFarAgainstRunningMeans) {
     EXPECT_EQ(verdict.why, "epoch 2: best 2.3 is worse than the median 2.25 of 2 others");
 }
 
+// Curves after epochs 1 to 20. The first trial ends at 0.05; only then is there a best.
+TEST(Extrapolate, StopsWhatWillNotReachTheBest) {
+    auto const curve = [](int trial, double t) {
+        switch (trial) {
+            case 0: return 1 / t;
+            case 1: return 0.2 + 1 / t;                 // ends at 0.25
+            case 2: return 3 / std::sqrt(t) - 0.65;     // begins badly, and ends at 0.02
+            case 3: return 0.4;                         // does not move
+            case 4: return 0.05 + t / 100;              // gets worse
+            case 5: return t < 2 ? 0.01 : 0.3 + 1 / t;  // a lucky first epoch
+            default: return 1 / t - 0.03;               // as good as the best
+        }
+    };
+    auto const search =
+        make_search(search_experiment(R"({"procedure": "extrapolate", "trials": 7})", k_unit, train_for(20)));
+    FakeDirector director(
+        *search, 1, [&](TrialId id, auto const&, int epochs) { return std::optional(curve(id.value, epochs)); }, 1);
+    ASSERT_TRUE(director.run());
+    auto const epochs = [&](std::size_t trial) { return director.trials()[trial].epochs; };
+    for (std::size_t trial : {0U, 2U, 6U}) EXPECT_EQ(epochs(trial), 20) << trial;
+    for (std::size_t trial : {1U, 3U, 4U, 5U}) EXPECT_EQ(epochs(trial), 5) << trial << ": a fit needs four points";
+    EXPECT_TRUE(director.trials()[1].why.starts_with("epoch 5: its curve ends worse than the best so far (0.05) with "))
+        << director.trials()[1].why;
+}
+
+TEST(Extrapolate, ConfidenceAndFirstDecision) {
+    auto const trained = [](std::string const& keys) {
+        auto const search = make_search(
+            search_experiment(R"({"procedure": "extrapolate", "trials": 2, )" + keys + "}", k_unit, train_for(20)));
+        // The second trial is noisy, and a little worse.
+        FakeDirector director(
+            *search, 1,
+            [](TrialId id, auto const&, int epochs) {
+                return std::optional(1.0 / epochs + (id.value == 1 ? 0.03 + 0.05 * (epochs % 2) : 0));
+            },
+            1);
+        EXPECT_TRUE(director.run());
+        return director.trials()[1].epochs;
+    };
+    EXPECT_LT(trained(R"("confidence": 0.6)"), 12);
+    EXPECT_EQ(trained(R"("confidence": 0.6, "min_epochs": 12)"), 12);
+    EXPECT_GT(trained(R"("confidence": 0.999)"), trained(R"("confidence": 0.6)"));
+    EXPECT_EQ(trained(R"("confidence": 1)"), 20);
+}
+
 TEST(Median, EqualTrialsAllFinish) {
     auto const search = make_search(search_experiment(R"({"procedure": "median", "trials": 20})", k_unit, train_for(5)));
     FakeDirector director(*search, 6, fixed_losses(std::vector<double>(20, 1.0)), 2);

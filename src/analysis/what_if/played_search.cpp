@@ -54,7 +54,7 @@ Json search_of(KnownTrials const& known, WhatIfCase const& wanted, int order) {
     Json out = Json::object({{"procedure", wanted.procedure == k_random ? list_sampler() : wanted.procedure}});
     std::vector<std::string> kept{"metric", "mode", "objective", "repeats", "folds", "in_flight", "lookahead"};
     bool const same = own.find("procedure") != nullptr && *own.find("procedure") == Json(wanted.procedure);
-    if (same) kept.insert(kept.end(), {"eta", "min_epochs", "max_epochs", "keep", "min_trials", "variant"});
+    if (same) kept.insert(kept.end(), {"eta", "min_epochs", "max_epochs", "keep", "min_trials", "confidence", "variant"});
     for (auto const& key : kept)
         if (auto const* value = own.find(key)) out[key] = *value;
     if (wanted.procedure != k_random) out["sampler"] = list_sampler();
@@ -193,7 +193,7 @@ std::optional<std::string> first_difference(std::vector<Decision> const& recorde
     };
     auto const same = [](Decision const& a, Decision const& b) {
         return a.kind == b.kind && a.trial == b.trial && a.epoch == b.epoch && a.until_epoch == b.until_epoch &&
-               a.source == b.source && a.why == b.why;
+               a.source == b.source;
     };
     for (std::size_t i = 0; i < std::max(recorded.size(), played.size()); ++i) {
         if (i >= recorded.size()) return fmt::format("decision {}: only played: {}", i + 1, text(played[i]));

@@ -33,7 +33,7 @@ PlayedSearch play_own_search(KnownTrials const& known, RecordedRun const& run);
 // ConfigError for a procedure that draws configurations by results, or whose trials take over states.
 PlayedSearch play(KnownTrials const& known, WhatIfCase const& wanted, int order);
 
-// The first decision in which two lists differ; none: they are equal.
+// The first decision in which two lists differ, whatever its words are; none: they are equal.
 std::optional<std::string> first_difference(std::vector<Decision> const& recorded, std::vector<Decision> const& played);
 
 }  // namespace hopscotch
