@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trial ends once its learning curve says that it will not reach the best. The curve is a power law, c + a t^-b after
-// epoch t, as Domhan et al. (IJCAI 2015) and DeepHyper fit it; here by least squares for each of a few b, which gives the
-// same answer every time. The fits count by their likelihood.
+// A trial ends once its learning curve says that it will not reach what another trial has reached. The curve is a power law,
+// c + a t^-b after epoch t, as Domhan et al. (IJCAI 2015) and DeepHyper fit it; here by least squares for each of a few b,
+// which gives the same answer every time. The fits count by their likelihood.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -74,27 +74,40 @@ public:
     Verdict decide(TrialId trial, History const& history) override {
         auto const& losses = history.of(trial).losses;
         auto const epochs = static_cast<int>(losses.size());
+        note({std::ranges::min(losses), trial});
         Verdict out;
         out.until_epoch = std::min(epochs + 1, last_);
-        if (epochs == last_) {
-            best_ = std::min(best_, std::ranges::min(losses));
-            return out;
-        }
         // What the first epoch leaves is mostly chance (docs/decisions/0078).
         std::span const known(losses.begin() + 1, losses.end());
-        if (best_ == k_worst || known.size() < k_fewest) return out;
-        double const probability = probability_of_worse(known, 2, last_, best_);
+        double const best = best_.trial == trial ? second_.loss : best_.loss;
+        if (epochs == last_ || best == k_worst || known.size() < k_fewest) return out;
+        double const probability = probability_of_worse(known, 2, last_, best);
         if (probability <= confidence_) return out;
         out.kind = Verdict::Kind::stop;
-        out.why = fmt::format("epoch {}: its curve ends worse than the best so far ({:.6g}) with probability {:.3f}", epochs,
-                              best_, probability);
+        out.why = fmt::format("epoch {}: its curve ends worse than the best of the others ({:.6g}) with probability {:.3f}",
+                              epochs, best, probability);
         return out;
     }
 
 private:
+    struct Best {
+        double loss = k_worst;
+        TrialId trial = {};
+    };
+
+    // The best values of two trials: each is compared with the best of the others.
+    void note(Best const& found) {
+        if (found.loss < best_.loss) {
+            if (found.trial != best_.trial) second_ = best_;
+            best_ = found;
+        } else if (found.trial != best_.trial && found.loss < second_.loss) {
+            second_ = found;
+        }
+    }
+
     int first_, last_;
     double confidence_;
-    double best_ = k_worst;  // loss of the trials that have trained to the end
+    Best best_, second_;
 };
 
 }  // namespace

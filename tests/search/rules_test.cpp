@@ -222,7 +222,7 @@ TEST(Median, BestSoFarAgainstRunningMeans) {
     EXPECT_EQ(verdict.why, "epoch 2: best 2.3 is worse than the median 2.25 of 2 others");
 }
 
-// Curves after epochs 1 to 20. The first trial ends at 0.05; only then is there a best.
+// Curves after epochs 1 to 20, one trial after another; the first one ends at 0.05.
 TEST(Extrapolate, StopsWhatWillNotReachTheBest) {
     auto const curve = [](int trial, double t) {
         switch (trial) {
@@ -232,7 +232,7 @@ TEST(Extrapolate, StopsWhatWillNotReachTheBest) {
             case 3: return 0.4;                         // does not move
             case 4: return 0.05 + t / 100;              // gets worse
             case 5: return t < 2 ? 0.01 : 0.3 + 1 / t;  // a lucky first epoch
-            default: return 1 / t - 0.03;               // as good as the best
+            default: return 0.5 / (t * t);              // the new best
         }
     };
     auto const search =
@@ -243,8 +243,22 @@ TEST(Extrapolate, StopsWhatWillNotReachTheBest) {
     auto const epochs = [&](std::size_t trial) { return director.trials()[trial].epochs; };
     for (std::size_t trial : {0U, 2U, 6U}) EXPECT_EQ(epochs(trial), 20) << trial;
     for (std::size_t trial : {1U, 3U, 4U, 5U}) EXPECT_EQ(epochs(trial), 5) << trial << ": a fit needs four points";
-    EXPECT_TRUE(director.trials()[1].why.starts_with("epoch 5: its curve ends worse than the best so far (0.05) with "))
+    EXPECT_TRUE(
+        director.trials()[1].why.starts_with("epoch 5: its curve ends worse than the best of the others (0.05) with "))
         << director.trials()[1].why;
+}
+
+// Side by side: no trial has trained to its end, and what the best has reached already is enough.
+TEST(Extrapolate, NeedsNoTrialThatHasEnded) {
+    auto const search =
+        make_search(search_experiment(R"({"procedure": "extrapolate", "trials": 2})", k_unit, train_for(20)));
+    auto const good = search->next()->trial, bad = search->next()->trial;
+    for (int epoch = 0; epoch < 4; ++epoch) {
+        EXPECT_EQ(search->report({good, epoch, 1.0 / (epoch + 1)}).kind, Verdict::Kind::go_on);
+        EXPECT_EQ(search->report({bad, epoch, 2 + 1.0 / (epoch + 1)}).kind, Verdict::Kind::go_on);
+    }
+    EXPECT_EQ(search->report({bad, 4, 2.2}).kind, Verdict::Kind::stop);
+    EXPECT_EQ(search->report({good, 4, 0.2}).kind, Verdict::Kind::go_on) << "its own best does not count";
 }
 
 TEST(Extrapolate, ConfidenceAndFirstDecision) {
