@@ -7,8 +7,7 @@
 
 namespace hopscotch {
 
-std::vector<LapRecord> play_search(Director& director, std::function<LapRecord(Lap const&)> const& result) {
-    std::vector<LapRecord> out;
+void play_search(Director& director, std::function<LapRecord(Lap const&)> const& result) {
     std::deque<Lap> released;
     auto const take = [&] {
         for (auto& lap : director.release()) released.push_back(std::move(lap));
@@ -19,10 +18,8 @@ std::vector<LapRecord> play_search(Director& director, std::function<LapRecord(L
         auto const lap = std::move(released.front());
         released.pop_front();
         if (has_ended(director.trials()[lap.trial.index()].status)) continue;  // the lap does not count
-        out.push_back(result(lap));
-        director.record(out.back());
+        director.record(result(lap));
     }
-    return out;
 }
 
 }  // namespace hopscotch

@@ -127,7 +127,7 @@ TEST_F(WhatIfTest, EpochsThatWereNotTrainedAreCounted) {
 
 TEST_F(WhatIfTest, WhatCannotBePlayed) {
     auto const known = read(curves(4, 4));
-    for (std::string const procedure : {"tpe", "pbt", "bohb", "asah"}) {
+    for (std::string const procedure : {"tpe", "pbt", "bohb"}) {
         try {
             play(known, {procedure, {}, 16}, 0);
             ADD_FAILURE() << procedure;
@@ -139,6 +139,13 @@ TEST_F(WhatIfTest, WhatCannotBePlayed) {
         }
     }
     EXPECT_THROW(play(known, {"asha", {"search.eta=1"}, 16}, 0), ConfigError);
+    try {
+        play(known, {"asah", {}, 16}, 0);
+        ADD_FAILURE() << "a typo";
+    } catch (ConfigError const& error) {
+        EXPECT_TRUE(std::string(error.what()).starts_with("search procedure \"asah\" is unknown (known: grid, random"))
+            << error.what();
+    }
 }
 
 TEST_F(WhatIfTest, TheFirstDifferenceOfDecisions) {

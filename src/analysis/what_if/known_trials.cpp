@@ -11,24 +11,17 @@
 #include "experiment/space.hpp"
 #include "rundir/recorded_run.hpp"
 #include "schedule/lap_metric.hpp"
+#include "view/leaderboard.hpp"
 
 namespace hopscotch {
 namespace {
 
-// FLOPs of one unit, from the first release of the trial: until there it would train this far.
-double unit_cost_of(Journal const& journal, Lap const& first, int shards, bool trains_on, int epochs) {
-    int until = epochs;
-    for (auto const& decision : journal.decisions)
-        if (decision.trial == first.trial && decision.kind == Decision::Kind::start && !trains_on)
-            until = decision.until_epoch;
-    return first.remaining_cost / shards / until;
-}
-
-std::string text_of(Assignment const& assignment) {
-    std::string out;
-    for (auto const& [path, value] : assignment)
-        out += fmt::format("{}{}={}", out.empty() ? "" : " ", path.substr(path.rfind('.') + 1),
-                           value.is_string() ? value.string() : value.dump());
+// How far each trial would train when it started, by the decisions of the search. pbt trains past them.
+std::map<TrialId, int> first_goals(RecordedRun const& run) {
+    std::map<TrialId, int> out;
+    if (procedure_traits(run.experiment.search.procedure).clones) return out;
+    for (auto const& decision : run.journal.decisions)
+        if (decision.kind == Decision::Kind::start) out[decision.trial] = decision.until_epoch;
     return out;
 }
 
@@ -49,6 +42,7 @@ KnownTrials known_trials(RecordedRun const& run) {
     KnownTrials out{run.directory.string(), run.experiment.search.metric, run.experiment, {}, 1};
     out.shards = static_cast<int>(run.facts.fleet.owners.owner.size()) / run.experiment.strategy.group_size;
     bool const clones = procedure_traits(run.experiment.search.procedure).clones;
+    auto const goals = first_goals(run);
     std::map<TrialId, KnownTrial> trials;
     for (auto const& lap : run.journal.released) {
         if (lap.clone_of && !clones)
@@ -59,8 +53,10 @@ KnownTrials known_trials(RecordedRun const& run) {
         auto const [at, is_new] = trials.try_emplace(lap.trial);
         if (!is_new) continue;
         at->second.assignment = lap.assignment;
-        at->second.text = text_of(lap.assignment);
-        at->second.unit_cost = unit_cost_of(run.journal, lap, out.shards, clones, run.config_of(lap.trial).train.epochs);
+        at->second.text = short_config(lap.assignment);
+        auto const goal = goals.find(lap.trial);
+        int const epochs = goal == goals.end() ? run.config_of(lap.trial).train.epochs : goal->second;
+        at->second.unit_cost = lap.remaining_cost / out.shards / epochs;
     }
     for (auto const& record : run.journal.laps) {
         auto& laps = trials.at(record.trial).laps;

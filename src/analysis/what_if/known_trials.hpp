@@ -33,7 +33,7 @@ struct KnownTrials {
     std::int64_t epochs() const;  // of all trials together
 };
 
-// Throws ConfigError for a run without a finished lap, or whose trials took over states of others (pbt).
+// Throws ConfigError for a run without a finished lap, or with clones that a user ordered.
 KnownTrials known_trials(RecordedRun const& run);
 
 struct CurveColumns {

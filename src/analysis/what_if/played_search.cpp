@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "core/error.hpp"
@@ -64,6 +63,7 @@ Json search_of(KnownTrials const& known, WhatIfCase const& wanted, int order) {
 }
 
 Experiment experiment_of(KnownTrials const& known, WhatIfCase const& wanted, int order) {
+    procedure_traits(wanted.procedure);  // known?
     auto const names = playable();
     if (std::ranges::count(names, wanted.procedure) == 0)
         throw ConfigError(
