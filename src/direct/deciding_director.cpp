@@ -25,6 +25,7 @@ Verdict go_on_until(int epoch) {
 // The default of in_flight never depends on trainers: decisions must not.
 DecidingDirector::DecidingDirector(Experiment const& experiment, Search& search, Timeline& timeline)
     : search_config_(experiment.search),
+      objectives_(objectives_of(experiment.search)),
       search_(search),
       timeline_(timeline),
       in_flight_(timeline.options().in_flight > 0 ? timeline.options().in_flight : 2 * timeline.options().shards) {}
@@ -98,11 +99,12 @@ Verdict DecidingDirector::tell(Report const& report) {
 void DecidingDirector::hear(LapId lap) {
     auto& run = timeline_.run(lap.trial);
     auto& plan = plans_.at(lap.trial);
-    double const value = run.values[static_cast<std::size_t>(lap.epoch)];
-    run.stop.observe(lap.epoch, value);
-    plan.told = objective_value(search_config_, plan.told, value);
-    auto const loss = search_loss(plan.told, search_config_.mode);
-    auto const verdict = tell({lap.trial, lap.epoch, loss});
+    auto const& values = run.values[static_cast<std::size_t>(lap.epoch)];
+    run.stop.observe(lap.epoch, values.metric);
+    plan.told = objective_value(search_config_, plan.told, values.metric);
+    plan.losses = losses_of(values);
+    auto const loss = run.failed && run.reported == run.known() ? std::nullopt : search_loss(plan.told, search_config_.mode);
+    auto const verdict = tell({lap.trial, lap.epoch, loss, plan.losses});
     if (timeline_.clones()) timeline_.pins().reported(lap);
     if (!loss) {
         drop_clone(lap.trial);
@@ -116,6 +118,14 @@ void DecidingDirector::hear(LapId lap) {
     if (decision) obey(lap, verdict);
     run_on(lap.trial);
     timeline_.release_certain(lap.trial);
+}
+
+std::vector<double> DecidingDirector::losses_of(LapValues const& values) const {
+    std::vector<double> out;
+    if (values.objectives.empty()) return out;  // the lap has failed, or there is one objective
+    for (auto const& each : objectives_)
+        if (each.is_metric) out.push_back(each.loss(values.objectives.at(out.size())));
+    return out;
 }
 
 void DecidingDirector::obey(LapId lap, Verdict const& verdict) {
@@ -174,7 +184,7 @@ void DecidingDirector::plateau(TrialId trial, Verdict verdict) {
         bool const decision = run.reported == run.until;
         if (decision && (verdict.kind != Verdict::Kind::go_on || verdict.until_epoch <= run.until)) break;
         if (decision) run.until = verdict.until_epoch;
-        verdict = tell({trial, run.reported++, loss});
+        verdict = tell({trial, run.reported++, loss, plans_.at(trial).losses});
     }
     if (verdict.kind == Verdict::Kind::pause) paused_.insert(trial);
 }

@@ -32,9 +32,11 @@ public:
 private:
     struct Plan {
         double told = k_no_score;           // the value in the last report to the search
+        std::vector<double> losses = {};    // likewise Report::metrics
         std::optional<Verdict> clone = {};  // the clone that the trial becomes before its next lap
     };
     Verdict tell(Report const& report);
+    std::vector<double> losses_of(LapValues const& values) const;
 
     void start(Proposal const& proposal);
     void resume(Proposal const& proposal);
@@ -49,6 +51,7 @@ private:
     void drop_clone(TrialId trial);
 
     SearchConfig search_config_;
+    std::vector<ObjectiveMeasure> objectives_;
     Search& search_;
     Timeline& timeline_;
     std::int64_t in_flight_;

@@ -36,7 +36,7 @@ std::optional<Proposal> NumberedSearch::next() {
 }
 
 Verdict NumberedSearch::report(Report const& report) {
-    auto verdict = search_->report({searched_.at(report.trial), report.epoch, report.loss});
+    auto verdict = search_->report({searched_.at(report.trial), report.epoch, report.loss, report.metrics});
     if (verdict.kind == Verdict::Kind::clone) verdict.source = number_of(verdict.source);
     return verdict;
 }

@@ -113,7 +113,7 @@ void OrderedDirector::hear_owned(LapId lap) {
     auto& run = timeline_.run(lap.trial);
     if (timeline_.clones() && lap.epoch > run.first) timeline_.pins().reported(lap);
     if (run.failed && run.reported == run.known()) return timeline_.end_failed(lap.trial);
-    run.stop.observe(lap.epoch, run.values[static_cast<std::size_t>(lap.epoch)]);
+    run.stop.observe(lap.epoch, run.values[static_cast<std::size_t>(lap.epoch)].metric);
     if (run.reported >= run.until) {
         timeline_.decide({.kind = Decision::Kind::finish, .trial = lap.trial, .epoch = lap.epoch});
         return timeline_.end(lap.trial, TrialStatus::finished, "");

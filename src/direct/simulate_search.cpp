@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t k_rows = 1000;
 
 // As any metric sees it.
-LapRecord made_up(LapId const& lap, std::uint64_t seed) {
+LapRecord made_up(LapId const& lap, std::uint64_t seed, std::vector<std::string> const& own_metrics) {
     Rng rng(seed ^ (static_cast<std::uint64_t>(lap.trial.value) << 20));
     double const quality = rng.uniform() * (1 - std::exp2(-lap.epoch - 1));
     LapRecord out;
@@ -25,7 +25,8 @@ LapRecord made_up(LapId const& lap, std::uint64_t seed) {
     out.valid.correct = out.valid.top5 = quality * k_rows;
     out.valid.loss = (1 - quality) * k_rows;
     out.valid.f1 = out.valid.auc = out.valid.r2 = quality;
-    out.valid.mae = 1 - quality;
+    out.valid.mae = out.valid.rmse = 1 - quality;
+    for (auto const& name : own_metrics) out.valid.own.push_back({name, quality});
     UnitRecord unit;
     unit.rows = k_rows;
     unit.loss_sum = out.valid.loss;
@@ -39,6 +40,7 @@ public:
                     SearchSimulationOptions const& options)
         : director_(director),
           seed_(options.seed),
+          own_metrics_(options.own_metrics),
           trainers_(owners.trainers),
           cluster_(policy, owners,
                    [this, shards = std::ssize(owners.owner)](LapId const& lap, int step) {
@@ -55,7 +57,7 @@ public:
             for (auto const& lap : cluster_.run_until(*end)) {
                 ++out.laps;
                 under_way_.erase(lap.trial);
-                director_.record(made_up(lap, seed_));
+                director_.record(made_up(lap, seed_, own_metrics_));
                 take();
             }
         }
@@ -80,6 +82,7 @@ private:
 
     Director& director_;
     std::uint64_t seed_;
+    std::vector<std::string> own_metrics_;
     int trainers_;
     VirtualCluster cluster_;
     std::map<TrialId, std::deque<Lap>> queues_;  // released and not begun

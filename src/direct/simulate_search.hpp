@@ -16,6 +16,7 @@ struct SimulatedUnit;  // schedule/virtual_cluster.hpp
 struct SearchSimulationOptions {
     std::uint64_t seed = 0;
     std::int64_t most_units = 2'000'000;
+    std::vector<std::string> own_metrics = {};               // of the user's own, that the search compares
     std::function<void(SimulatedUnit const&)> on_task = {};  // called for every unit, for Gantt charts
 };
 

@@ -20,12 +20,15 @@ Timeline::Timeline(Experiment const& experiment, DirectorOptions options, Search
       decides_(!search.decides_nothing()),
       clones_(search.clones()),
       trains_on_(clones_ && options_.decide_by == DecideBy::virtual_time),
+      objectives_(objectives_of(experiment.search)),
       routes_(options_.routes, experiment.seed, options_.shards),
       clock_(!decides_ || options_.decide_by == DecideBy::arrival
                  ? make_arrival_clock()
                  : make_virtual_clock(options_.shards, options_.lookahead, [this](LapId const& lap, int step) {
                        return step == options_.shards ? 0 : view(lap.trial).unit_cost;
-                   })) {}
+                   })) {
+    std::erase_if(objectives_, [](ObjectiveMeasure const& each) { return !each.is_metric; });
+}
 
 std::shared_ptr<TrialConfig const> Timeline::config_of(Assignment const& assignment) const {
     Problems told("");  // these problems were reported to the giver of the assignment
@@ -80,19 +83,32 @@ bool Timeline::take(LapRecord const& record) {
             fmt::format("lap {} of trial {} came when {} were known and {} released", record.epoch, view.id.value,
                         run.known(), run.released));
     bool const good = record.outcome == Outcome::finished;
-    double const value = good ? lap_metric(record, experiment_.search.metric, view.config->train.loss) : k_no_score;
-    run.values.push_back(value);
-    run.failed = !good || (decides_ && !std::isfinite(value));
+    auto const& values = run.values.emplace_back(good ? values_of(record, view.config->train.loss) : LapValues{});
+    auto const missing = not_finite(values);
+    run.failed = !good || (decides_ && !missing.empty());
     if (good) ++view.epochs_done;
     if (run.failed) {
         view.status = good ? TrialStatus::diverged : status_of(record.outcome);
-        view.reason = good ? fmt::format("{} is not a finite number", experiment_.search.metric) : record.reason;
+        view.reason = good ? fmt::format("{} is not a finite number", missing) : record.reason;
     }
     if (auto const clone = run.clones.extract(record.epoch)) pins_.release(clone.mapped().source);
     // On the clock the trial may have become a clone since; in reality it never will.
     if (run.failed) take_back_values(record.trial);
     clock_->arrived(record.id());
     return true;
+}
+
+LapValues Timeline::values_of(LapRecord const& record, LossKind loss) const {
+    LapValues out{lap_metric(record, experiment_.search.metric, loss)};
+    for (auto const& each : objectives_) out.objectives.push_back(lap_metric(record, each.name, loss));
+    return out;
+}
+
+std::string Timeline::not_finite(LapValues const& values) const {
+    if (!std::isfinite(values.metric)) return experiment_.search.metric;
+    for (std::size_t i = 0; i < values.objectives.size(); ++i)
+        if (!std::isfinite(values.objectives[i])) return objectives_[i].name;
+    return "";
 }
 
 bool Timeline::may_run_on(TrialId trial) {

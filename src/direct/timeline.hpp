@@ -14,9 +14,16 @@
 #include "direct/early_stop.hpp"
 #include "direct/lap_clock.hpp"
 #include "direct/pins.hpp"
+#include "experiment/objectives.hpp"
 #include "schedule/routes.hpp"
 
 namespace hopscotch {
+
+// What a search compares after a lap; NaN: the lap has no value.
+struct LapValues {
+    double metric = k_no_score;           // search.metric
+    std::vector<double> objectives = {};  // the metrics among search.objectives, in their order
+};
 
 // One trial on the clock.
 struct TrialRun {
@@ -34,7 +41,7 @@ struct TrialRun {
     bool runs = false;                    // a lap of it is under way on the clock
     bool failed = false;                  // the last known lap did not finish
     std::int64_t release = 0;             // of its laps
-    std::vector<double> values = {};      // of the laps whose records are there
+    std::vector<LapValues> values = {};   // of the laps whose records are there
     std::map<int, Clone> clones = {};     // by the lap that starts from another state, until the lap's record is there
     std::optional<TrialStatus> end = {};  // as soon as its last lap has been reported
     std::string why = {};                 // of the end
@@ -95,11 +102,14 @@ private:
     int laps_ahead(TrialRun const& run) const;
     void forget(TrialId trial);
     void drop_clones(TrialId trial);
+    LapValues values_of(LapRecord const& record, LossKind loss) const;
+    std::string not_finite(LapValues const& values) const;  // the first name without a finite value; empty: all have one
     void take_back_values(TrialId trial);
 
     Experiment const& experiment_;
     DirectorOptions options_;
-    bool decides_, clones_, trains_on_;  // trains_on: past decision points
+    bool decides_, clones_, trains_on_;         // trains_on: past decision points
+    std::vector<ObjectiveMeasure> objectives_;  // those that are metrics
     std::vector<TrialView> trials_;
     std::deque<TrialRun> runs_;  // by trial; references to elements stay valid
     Routes routes_;

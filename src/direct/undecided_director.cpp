@@ -48,7 +48,7 @@ void UndecidedDirector::fill() {
 void UndecidedDirector::hear(LapId lap) {
     auto& run = timeline_.run(lap.trial);
     auto& told = told_.at(lap.trial);
-    double const value = run.values[static_cast<std::size_t>(lap.epoch)];
+    double const value = run.values[static_cast<std::size_t>(lap.epoch)].metric;
     told = objective_value(search_config_, told, value);
     search_.report({lap.trial, lap.epoch, search_loss(told, search_config_.mode)});
     if (run.failed) return timeline_.end_failed(lap.trial);

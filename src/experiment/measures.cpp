@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -23,10 +24,19 @@ std::vector<std::string> measure_names() {
     return out;
 }
 
-double value_of(Measures const& measures, std::string_view name) {
+bool is_measure(std::string_view name) {
+    return std::ranges::any_of(k_measures, [&](auto const& each) { return each.first == name; });
+}
+
+double& value_in(Measures& measures, std::string_view name) {
     for (auto const& [known, value] : k_measures)
         if (name == known) return measures.*value;
     throw Error(fmt::format("measure \"{}\" is unknown (known: {})", name, fmt::join(measure_names(), ", ")));
+}
+
+double value_of(Measures const& measures, std::string_view name) {
+    auto copy = measures;
+    return value_in(copy, name);
 }
 
 }  // namespace hopscotch

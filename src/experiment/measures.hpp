@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers that a configuration has before anything is trained: search.subject_to and search.pareto name them.
+// The numbers that a configuration has before anything is trained: search.subject_to, objectives and pareto name them.
 #pragma once
 #include <string>
 #include <string_view>
@@ -12,6 +12,9 @@ struct Measures {
 };
 
 std::vector<std::string> measure_names();
-double value_of(Measures const& measures, std::string_view name);  // throws Error that lists the known names
+bool is_measure(std::string_view name);
+// Throw Error that lists the known names.
+double value_of(Measures const& measures, std::string_view name);
+double& value_in(Measures& measures, std::string_view name);
 
 }  // namespace hopscotch

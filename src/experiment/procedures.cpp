@@ -46,22 +46,24 @@ Keys operator+(Keys keys, Keys const& more) {
     return keys;
 }
 
-std::vector<std::string> any_sampler() { return {"random", "sobol", "tpe", "grid", "manual"}; }
+std::vector<std::string> any_sampler() { return {"random", "sobol", "tpe", "nsga2", "grid", "manual"}; }
 Keys counted() { return {"trials", "start_with", "start_from", "patience"}; }
+Keys compared() { return counted() + Keys{"objectives"}; }
 
 std::vector<ProcedureTraits> samplers_alone() {
     return {
-        {.name = "grid", .samplers = {"grid"}, .keys = counted()},
-        {.name = "random", .samplers = {"random"}, .keys = counted(), .more_trials = MoreTrials::always},
-        {.name = "sobol", .samplers = {"sobol"}, .keys = counted(), .more_trials = MoreTrials::always},
-        {.name = "tpe", .samplers = {"tpe"}, .keys = counted(), .more_trials = MoreTrials::if_undisturbed},
-        {.name = "manual", .samplers = {"manual"}, .keys = {"start_from", "patience"}},
+        {.name = "grid", .samplers = {"grid"}, .keys = compared()},
+        {.name = "random", .samplers = {"random"}, .keys = compared(), .more_trials = MoreTrials::always},
+        {.name = "sobol", .samplers = {"sobol"}, .keys = compared(), .more_trials = MoreTrials::always},
+        {.name = "tpe", .samplers = {"tpe"}, .keys = compared(), .more_trials = MoreTrials::if_undisturbed},
+        {.name = "nsga2", .samplers = {"nsga2"}, .keys = compared(), .more_trials = MoreTrials::if_undisturbed},
+        {.name = "manual", .samplers = {"manual"}, .keys = {"start_from", "patience", "objectives"}},
         {.name = "ablation", .samplers = {"ablation"}, .keys = {"patience"}},
     };
 }
 
 std::vector<ProcedureTraits> brackets() {
-    Keys const halving = counted() + Keys{"min_epochs", "max_epochs", "eta"}, ruled = halving + Keys{"sampler"};
+    Keys const halving = compared() + Keys{"min_epochs", "max_epochs", "eta"}, ruled = halving + Keys{"sampler"};
     auto const grows = MoreTrials::in_stages;
     return {
         {.name = "successive_halving", .samplers = any_sampler(), .keys = ruled, .has_rule = true, .rungs_wait = true},
@@ -85,7 +87,7 @@ std::vector<ProcedureTraits> brackets() {
          .more_trials = grows},
         {.name = "best_after",
          .samplers = any_sampler(),
-         .keys = counted() + Keys{"min_epochs", "max_epochs", "sampler", "keep"},
+         .keys = compared() + Keys{"min_epochs", "max_epochs", "sampler", "keep"},
          .has_rule = true,
          .rungs_wait = true,
          .first_share = k_ninth},
@@ -125,6 +127,7 @@ std::vector<SamplerTraits> const& sampler_traits() {
         {.name = "random"},
         {.name = "sobol", .most_keys = k_most_sobol},
         {.name = "tpe", .keys = {"startup", "candidates", "multivariate"}},
+        {.name = "nsga2", .keys = {"parents"}},
         {.name = "manual", .configurations = Configurations::named, .keys = {"configurations"}},
         {.name = "ablation", .configurations = Configurations::one_changed},
     };

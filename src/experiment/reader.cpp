@@ -227,7 +227,7 @@ void default_loss(Experiment& experiment, LossKind loss, Problems& problems) {
 
 void default_metric(Experiment& experiment, std::string_view metric, Problems& problems) {
     auto& search = experiment.document["search"];
-    if (search.find("metric") != nullptr) return;
+    if (search.find("metric") != nullptr || experiment.search.front.compares) return;
     search["metric"] = Json(std::string(metric));
     experiment.search = read_search(ObjectReader(search, "/search", problems), own_metrics_of(experiment));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The section `search` of an experiment: the comment beside a field is its manual; docs/search.md gives advice.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -12,6 +13,7 @@
 namespace hopscotch {
 
 inline constexpr std::int64_t k_most_trials = 1'000'000;  // of any search
+inline constexpr std::size_t k_most_objectives = 3;
 
 enum class Mode { min, max };
 enum class AshaVariant { promote, stop };
@@ -43,7 +45,7 @@ struct PbtConfig {
 
 // One line of subject_to; both are exclusive.
 struct Constraint {
-    std::string name;  // a name of measure_names()
+    std::string name;  // of measure_names(), or a metric among the objectives
     std::optional<double> above, below;
 };
 
@@ -56,10 +58,15 @@ struct Copies {
     int count() const { return repeats * folds; }  // trials of one configuration
 };
 
-// Two of: a metric, parameters, state_mb, flops_per_row, train_s. The summary lists the front.
-struct ParetoConfig {
+// Measures that are traded off: metrics, and names of measure_names(). The summary lists the front.
+struct FrontConfig {
     std::vector<std::string> names;         // empty: no front
     std::map<std::string, Mode> own_modes;  // of the metrics of the user's own among them, as the model says
+    // true: key objectives, two or three: trials are compared by all of them, in place of `metric`. false: key pareto, two,
+    // of which train_s may be one: for the summary alone.
+    bool compares = false;
+
+    bool includes(std::string const& name) const { return std::ranges::find(names, name) != names.end(); }
 };
 
 // Which configurations are proposed, besides what the space says.
@@ -68,8 +75,10 @@ struct ProposalConfig {
     Json forbid;          // array of conditions {dotted path: value | [values] | {"above": x} | {"below": x}}
     Json configurations;  // manual: array of assignments {dotted path: value}, instead of a space; a key that one does not
                           // name keeps the value of the document
-    std::vector<Constraint> subject_to;  // {"parameters": {"below": 1e6}}: other configurations are not tried
+    std::vector<Constraint> subject_to;  // {"parameters": {"below": 1e6}}: other configurations are not tried. A trial
+                                         // whose metric is outside of its bounds comes after those that meet them
     TpeConfig tpe;                       // keys startup, candidates, multivariate
+    int parents = 20;                    // nsga2: the best results, of which new configurations are made; random before
     std::string start_from;  // the directory of an earlier run: samplers learn from its results and do not propose what it
                              // has trained
 };
@@ -104,7 +113,7 @@ struct SearchConfig {
     Mode mode = Mode::max;
     Objective objective = Objective::last;  // trials are compared by the metric of the last epoch | of the best epoch so far
     Copies copies;
-    ParetoConfig pareto;
+    FrontConfig front;
     std::optional<std::int64_t> trials;     // at most a million; hyperband: iterations until this many have started, one
                                             // iteration unless given; grid, manual, ablation: all they list
     std::optional<std::int64_t> in_flight;  // trials in training at once; default 2 x shards, or min(all, 4 x trainers) if

@@ -4,12 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "experiment/measures.hpp"
 #include "experiment/metric.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/search_section.hpp"
 #include "experiment/section_keys.hpp"
+#include "experiment/sections.hpp"
 
 namespace hopscotch {
 namespace {
@@ -50,63 +53,111 @@ void read_constraint(Json::Member const& member, ObjectReader reader, SearchConf
     reader.missing("below", R"(say which values are allowed, for example {"below": 1e6})");
 }
 
+// A metric can be bounded if it is an objective.
 void read_constraints(ObjectReader& reader, SearchConfig& out) {
     auto const* given = reader.take("subject_to");
     if (given == nullptr && !reader.watched()) return;
     auto section = reader.child({"subject_to", "Configurations outside of these bounds are not tried."});
-    auto const known = measure_names();
+    auto known = measure_names();
     if (reader.watched())
         for (auto const& name : known)
             read_constraint({name, {}, {}}, section.child({name, "Bounds of this measure, both exclusive."}), out);
     if (given == nullptr || !given->is_object()) return;
+    for (auto const& name : out.front.names)
+        if (out.front.compares && std::ranges::find(known, name) == known.end()) known.push_back(name);
     for (auto const& member : given->object()) {
-        if (std::find(known.begin(), known.end(), member.key) != known.end()) {
+        if (std::ranges::find(known, member.key) != known.end()) {
             read_constraint(member, section.child(member.key), out);
             continue;
         }
         section.take(member.key);
         bool const metric = is_metric(member.key);
-        section.problem(member.key,
-                        fmt::format("{} be constrained (known: {})",
-                                    metric ? "is a result and cannot" : "is not known and cannot", fmt::join(known, ", ")));
+        section.problem(
+            member.key,
+            metric ? fmt::format("is a result and cannot be constrained (known: {}); name it in search.objectives, too",
+                                 fmt::join(known, ", "))
+                   : fmt::format("is not known and cannot be constrained (known: {})", fmt::join(known, ", ")));
     }
 }
 
 // For a schema: the known names, or one that a plug-in's metric may have.
-void describe_pareto(ObjectReader& reader, std::vector<std::string> const& known) {
+void describe_front(ObjectReader& reader, Key const& key, std::vector<std::string> const& known, std::size_t most) {
     std::string others;
     for (auto const& name : known)
         if (!name.starts_with("val_")) others += name + "|";
     auto items =
         Json::object({{"type", "string"}, {"pattern", "^(" + others + "val_[a-z0-9_]+)$"}, {"examples", Json(known)}});
-    reader.describe(
-        {"pareto", "Two measures to trade off; the summary lists the best compromises."},
-        Json::object(
-            {{"type", "array"}, {"items", std::move(items)}, {"minItems", 2}, {"maxItems", 2}, {"uniqueItems", true}}));
+    reader.describe(key, Json::object({{"type", "array"},
+                                       {"items", std::move(items)},
+                                       {"minItems", 2},
+                                       {"maxItems", static_cast<std::int64_t>(most)},
+                                       {"uniqueItems", true}}));
+}
+
+struct FrontKey {
+    Key key;
+    std::size_t most = 2;  // names
+    std::vector<std::string> known;
+};
+
+void read_front(ObjectReader& reader, FrontKey const& wanted, OwnMetrics own, std::vector<std::string>& out) {
+    auto const& [key, most, known] = wanted;
+    if (reader.watched()) describe_front(reader, key, known, most);
+    reader.read(key.name, out);
+    auto const* given = reader.take(key.name);
+    if (given == nullptr || !given->is_array()) return;
+    for (auto const& name : out)
+        if (auto const refused = one_of(known)(name);
+            !refused.empty() && !(own == OwnMetrics::possible && may_be_own_metric(name)))
+            return reader.problem(key.name, refused);
+    auto const distinct = std::set<std::string>(out.begin(), out.end()).size();
+    if (out.size() < 2 || out.size() > most || distinct < out.size())
+        reader.problem(key.name, fmt::format(R"(expected {} different names, for example ["val_accuracy", "parameters"])",
+                                             most == 2 ? "two" : "two or three"));
+}
+
+std::vector<std::string> compared_names() {
+    auto out = metric_names();
+    std::ranges::move(measure_names(), std::back_inserter(out));
+    return out;
 }
 
 void read_pareto(ObjectReader& reader, OwnMetrics own, SearchConfig& out) {
-    auto known = metric_names();
-    for (auto& name : measure_names()) known.push_back(std::move(name));
+    auto known = compared_names();
     known.emplace_back("train_s");
-    if (reader.watched()) describe_pareto(reader, known);
-    reader.read("pareto", out.pareto.names);
-    auto const* given = reader.take("pareto");
-    if (given == nullptr || !given->is_array()) return;
-    for (auto const& name : out.pareto.names)
-        if (auto const refused = one_of(known)(name);
-            !refused.empty() && !(own == OwnMetrics::possible && may_be_own_metric(name)))
-            return reader.problem("pareto", refused);
-    if (out.pareto.names.size() != 2 || out.pareto.names[0] == out.pareto.names[1])
-        reader.problem("pareto", R"(expected two different names, for example ["val_accuracy", "parameters"])");
+    std::vector<std::string> names;
+    read_front(reader, {{"pareto", "Two measures to trade off; the summary lists the best compromises."}, 2, known}, own,
+               names);
+    if (!out.front.compares)
+        out.front.names = std::move(names);
+    else if (!names.empty())
+        reader.problem("pareto", "has no effect beside objectives (their front is listed); leave it out");
 }
 
 }  // namespace
 
-void read_objectives(ObjectReader& reader, std::string const& procedure, OwnMetrics own, SearchConfig& out) {
+void read_objectives(ObjectReader& reader, OwnMetrics own, SearchConfig& out) {
+    auto& names = out.front.names;
+    read_front(reader,
+               {{"objectives", "Two or three measures that trials are compared by together, in place of metric."},
+                k_most_objectives,
+                compared_names()},
+               own, names);
+    out.front.compares = !names.empty();
+    auto const is_result = [](std::string const& name) { return is_metric(name) || may_be_own_metric(name); };
+    auto const first = std::ranges::find_if(names, is_result);
+    if (first != names.end())
+        out.metric = *first;
+    else if (names.size() > 1)
+        reader.problem("objectives", "name no metric (a search needs a result of the training); add \"val_accuracy\"");
+}
+
+void read_comparison(ObjectReader& reader, std::string const& procedure, OwnMetrics own, SearchConfig& out) {
     constexpr std::array<Name<Objective>, 2> objectives{{{"last", Objective::last}, {"best", Objective::best}}};
     read_name(reader, {"objective", "Trials are compared by the metric of the last epoch, or of the best epoch so far."},
               objectives, out.objective);
+    if (out.front.compares && out.objective == Objective::best)
+        reader.problem("objective", "cannot be best with objectives (each may be best after another epoch); leave it out");
     read_copies(reader, procedure, out);
     read_constraints(reader, out);
     read_pareto(reader, own, out);

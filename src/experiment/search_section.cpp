@@ -2,6 +2,7 @@
 #include "experiment/search_section.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -38,7 +39,7 @@ private:
 // The procedure's name; empty if the given one is wrong.
 std::string read_procedure(ObjectReader& reader, std::string& out) {
     read_choice(reader, {"procedure", "The search procedure: `docs/search.md` describes each."}, out, procedure_names(),
-                {"gp", "cmaes", "nsga2", "pb2"});
+                {"gp", "cmaes", "pb2"});
     auto const* given = reader.take("procedure");
     return given == nullptr || (given->is_string() && given->string() == out) ? out : "";
 }
@@ -77,6 +78,11 @@ void read_metric(ObjectReader& reader, OwnMetrics own, SearchConfig& out) {
     constexpr std::array<Name<Mode>, 2> modes{{{"min", Mode::min}, {"max", Mode::max}}};
     read_name(reader, {"mode", "Whether small or large values are better; without the key, as the metric says."}, modes,
               out.mode);
+    bool const named = reader.take(key.name) != nullptr;
+    if (named && out.front.compares && !out.front.includes(out.metric))
+        reader.problem(key.name, fmt::format("must be one of objectives (it chooses the best epoch of a trial and the best "
+                                             "trial; got {}); name one of {}",
+                                             out.metric, fmt::join(out.front.names, ", ")));
 }
 
 void read_budget(ObjectReader reader, std::string const& procedure, SearchBudget& out) {
@@ -190,8 +196,9 @@ SearchConfig read_search(ObjectReader reader, OwnMetrics own_metrics) {
     SearchConfig out;
     auto const procedure = read_procedure(reader, out.procedure);
     auto const sampler = read_sampler(reader, procedure, out.sampler);
+    if (ProcedureKeys(reader, procedure).include("objectives")) read_objectives(reader, own_metrics, out);
     read_metric(reader, own_metrics, out);
-    read_objectives(reader, procedure, own_metrics, out);
+    read_comparison(reader, procedure, own_metrics, out);
     read_budget(reader.child({"budget", "Limits that end the search early."}), procedure, out.budget);
     read_trials(reader, procedure, out);
     reader.read({"in_flight", "Trials in training at once; null: chosen from the numbers of shards, trainers and trials."},
@@ -200,7 +207,11 @@ SearchConfig read_search(ObjectReader reader, OwnMetrics own_metrics) {
     ProcedureKeys const own(reader, procedure);
     read_epochs(reader, own, out);
     read_pbt(reader, own, out.rule.pbt);
-    read_tpe(reader, SamplerKeys(reader, sampler), out.proposals.tpe);
+    SamplerKeys const sampled(reader, sampler);
+    read_tpe(reader, sampled, out.proposals.tpe);
+    if (sampled.include("parents"))
+        reader.read({"parents", "The best results, whose values new configurations take; as many random trials come first."},
+                    out.proposals.parents, up_to(10'000, at_least(2)));
     reader.read({"lookahead", "A result reaches the search this many laps after its virtual end."}, out.decide.lookahead,
                 up_to(1e6, at_least(0)));
     reader.read({"deterministic", "false: decide by arrival; then only the journal can replay the run."},

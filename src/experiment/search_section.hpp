@@ -12,8 +12,11 @@
 namespace hopscotch {
 
 enum class OwnMetrics;
-// The keys about the comparison of trials. procedure: empty if the given name is wrong.
-void read_objectives(ObjectReader& reader, std::string const& procedure, OwnMetrics own, SearchConfig& out);
+// search.objectives, whose first metric is the default of search.metric.
+void read_objectives(ObjectReader& reader, OwnMetrics own, SearchConfig& out);
+
+// The other keys about the comparison of trials. procedure: empty if the given name is wrong.
+void read_comparison(ObjectReader& reader, std::string const& procedure, OwnMetrics own, SearchConfig& out);
 
 // Procedure manual: the space that the listed configurations span (every key with the values that they name), in place of
 // `space`. Null after a complaint.

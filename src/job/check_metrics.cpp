@@ -77,13 +77,17 @@ void check_metric(Experiment const& experiment, Manifest const& manifest, std::s
         complain(fmt::format("{} is not measured on tokens; use \"val_perplexity\"", name));
 }
 
+// The key of search that names the front.
+std::string key_of(FrontConfig const& front) { return front.compares ? "objectives" : "pareto"; }
+
 }  // namespace
 
 void check_own_metrics(Experiment& experiment, Manifest const& manifest, Problems& problems) {
     std::vector<std::pair<std::string, std::string>> asked;  // key of search, name
     if (auto const& name = experiment.search.metric; !is_metric(name)) asked.emplace_back("metric", name);
-    for (auto const& name : experiment.search.pareto.names)
-        if (may_be_own_metric(name)) asked.emplace_back("pareto", name);
+    auto& front = experiment.search.front;
+    for (auto const& name : front.names)
+        if (may_be_own_metric(name)) asked.emplace_back(key_of(front), name);
     if (asked.empty()) return;
     auto const model = first_model(experiment);
     auto const schema = schema_of(manifest);
@@ -103,14 +107,15 @@ void check_own_metrics(Experiment& experiment, Manifest const& manifest, Problem
         else if (key == "metric")
             default_mode(experiment, found->mode);
         else
-            experiment.search.pareto.own_modes[name] = found->mode;
+            front.own_modes[name] = found->mode;
     }
 }
 
 void check_metrics(Experiment const& experiment, Manifest const& manifest, Problems& problems) {
     check_metric(experiment, manifest, "metric", experiment.search.metric, problems);
-    for (auto const& name : experiment.search.pareto.names)
-        if (is_metric(name) || may_be_own_metric(name)) check_metric(experiment, manifest, "pareto", name, problems);
+    auto const& front = experiment.search.front;
+    for (auto const& name : front.names)
+        if (is_metric(name) || may_be_own_metric(name)) check_metric(experiment, manifest, key_of(front), name, problems);
 }
 
 }  // namespace hopscotch

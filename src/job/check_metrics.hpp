@@ -9,7 +9,8 @@ struct Experiment;
 struct Manifest;
 
 // A metric that is not built in must be one of the model's file, which then gives the default of search.mode, and the modes
-// of search.pareto. Reports another name with all known ones; nothing while the model itself is refused.
+// of search.pareto and search.objectives. Reports another name with all known ones; nothing while the model itself is
+// refused.
 void check_own_metrics(Experiment& experiment, Manifest const& manifest, Problems& problems);
 
 // Of every metric that `search` names.

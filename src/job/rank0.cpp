@@ -290,9 +290,7 @@ void Rank0::tell(Attempt& job, std::exception const& error) {
 }
 
 void Rank0::measure_trials(RunEnd& end) const {
-    auto const asked = measure_names();
-    auto const& pareto = prepared_.inputs.experiment.search.pareto.names;
-    if (std::ranges::find_first_of(pareto, asked) == pareto.end()) return;
+    if (std::ranges::none_of(prepared_.inputs.experiment.search.front.names, is_measure)) return;
     for (auto const& trial : prepared_.trials()) end.measures[trial.id] = prepared_.inputs.context.measure(trial.assignment);
 }
 

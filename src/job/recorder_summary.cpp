@@ -7,6 +7,7 @@
 #include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
+#include "experiment/measures.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "job/recorder.hpp"
 #include "job/run_end.hpp"
@@ -48,6 +49,14 @@ void add_tally(Summary& out, Tally const& tally) {
     out.groups = tally.groups();
 }
 
+// The sizes that the experiment compares.
+void add_measures(Summary& out, SearchConfig const& search, RunEnd const& end) {
+    for (auto& trial : out.trials)
+        for (auto const& name : search.front.names)
+            if (auto const found = end.measures.find(trial.id); is_measure(name) && found != end.measures.end())
+                trial.measures[name] = value_of(found->second, name);
+}
+
 }  // namespace
 
 std::optional<BestSoFar> Recorder::best() const {
@@ -82,7 +91,8 @@ Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& tri
     for (auto const& trial : trials)
         out.trials.push_back(
             {trial.id, std::string(name_of(trial.status)), trial.reason, trial.assignment, tally_.of(trial.id)});
-    out.pareto = pareto_of(out, experiment_.search, end.measures);
+    add_measures(out, experiment_.search, end);
+    out.pareto = pareto_of(out, experiment_.search);
     out.ablation = ablation_of(out, experiment_);
     return out;
 }

@@ -22,7 +22,7 @@ struct RunEnd {
     double wall_s = 0, setup_s = 0;
     RunBytes bytes;
     Histogram hop_s;                       // of every hop that was measured; may be empty
-    std::map<TrialId, Measures> measures;  // of trials, where search.pareto asks for them
+    std::map<TrialId, Measures> measures;  // of trials, where search.objectives or search.pareto asks for them
     bool synthetic = false;                // ZooEntry::synthetic of the model
 };
 

@@ -42,7 +42,7 @@ StartFrom read_start_from(Experiment const& experiment, std::string const& datas
     }
     try {
         auto const run = read_run(search.proposals.start_from);
-        auto const trials = past_trials(run, search.metric, search.mode);
+        auto const trials = past_trials(run, search);
         Problems told("");  // of the space: said when the experiment was read
         out.context.past = usable_past(read_space(experiment, told), trials);
         out.counted = counts(search.proposals.start_from, out.context.past.size(), trials.size() - out.context.past.size());

@@ -1,41 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 // For the pictures of the search procedure.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
 
 #include "experiment/metric.hpp"
+#include "experiment/objectives.hpp"
 #include "report/importance.hpp"
 #include "report/report_data.hpp"
 #include "report/sections.hpp"
+#include "search/front.hpp"
 
 namespace hopscotch {
 namespace {
 
 constexpr std::size_t k_most_pareto_dots = 1000, k_most_important = 20;
 
-// The points of summary.json: {"metrics": [a, b], "trials": [...], "values": [[...]]}.
+// The front of summary.json.
 struct FrontPoints {
-    std::array<std::string, 2> names;
+    std::vector<std::string> names;
     std::vector<int> trials;
-    std::vector<std::array<double, 2>> values;
+    std::vector<std::vector<double>> values;
+    Json knee;
 };
 
-std::optional<FrontPoints> front_of(Json const& summary) {
+std::optional<FrontPoints> front_in(Json const& summary) {
     auto const* pareto = summary.find("pareto");
     if (pareto == nullptr) return std::nullopt;
     FrontPoints out;
-    auto const& names = pareto->at("metrics").array();
+    for (auto const& name : pareto->at("metrics").array()) out.names.push_back(name.string());
     auto const &trials = pareto->at("trials").array(), &values = pareto->at("values").array();
-    if (names.size() != 2 || trials.size() != values.size()) return std::nullopt;
-    out.names = {names[0].string(), names[1].string()};
+    if (out.names.size() < 2 || out.names.size() > k_most_objectives || trials.size() != values.size()) return std::nullopt;
     for (std::size_t i = 0; i < trials.size(); ++i) {
-        if (values[i].array().size() != 2) return std::nullopt;
+        if (values[i].array().size() != out.names.size()) return std::nullopt;
         out.trials.push_back(static_cast<int>(trials[i].integer()));
-        out.values.push_back({values[i].array()[0].number(), values[i].array()[1].number()});
+        auto& row = out.values.emplace_back();
+        for (auto const& value : values[i].array()) row.push_back(value.number());
     }
+    if (auto const* knee = pareto->find("knee")) out.knee = *knee;  // a run of an earlier version has none
     return out;
 }
 
@@ -50,13 +53,25 @@ LapPoint const* best_of_search(RunResults const& data, TrialResults const& trial
     return best;
 }
 
-// Values of the other trials, as far as the journal has them: metrics, seconds and bytes.
+// Values of the other trials, as far as the run directory has them. None: one is not known.
 std::optional<double> measure_of(RunResults const& data, TrialResults const& trial, std::string const& name) {
+    if (auto const known = trial.sizes.measures.find(name); known != trial.sizes.measures.end()) return known->second;
     if (name == "train_s") return trial.train_s;
-    if (name == "state_mb") return static_cast<double>(trial.state_bytes) / 1e6;
+    if (name == "state_mb") return static_cast<double>(trial.sizes.state_bytes) / 1e6;
     auto const* best = is_metric(name) || may_be_own_metric(name) ? best_of_search(data, trial) : nullptr;
     auto const value = best == nullptr ? k_no_score : metric_value(best->metrics, name);
     return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+std::optional<std::vector<double>> measures_of(RunResults const& data, TrialResults const& trial,
+                                               std::vector<std::string> const& names) {
+    std::vector<double> out;
+    for (auto const& name : names) {
+        auto const value = measure_of(data, trial, name);
+        if (!value) return std::nullopt;
+        out.push_back(*value);
+    }
+    return out;
 }
 
 // Groups that trained longer are better; of equals those with the better value. That is fair to trials that were stopped.
@@ -81,22 +96,56 @@ std::map<LapId, LapId> clones_in(Journal const& journal) {
     return out;
 }
 
-Json point_json(int trial, double x, double y) { return Json::Array{trial, rounded_json(x, 7), rounded_json(y, 7)}; }
+Json point_json(int trial, std::vector<double> const& values) {
+    Json::Array out{trial};
+    for (double const value : values) out.push_back(rounded_json(value, 7));
+    return out;
+}
+
+// [[seconds, share]]: of the box between the best and the worst values, what the trials have covered so far. A trial counts
+// from the end of its best epoch on.
+Json growth_json(RunResults const& data, std::vector<std::string> const& names) {
+    auto const& search = data.run.experiment.search;
+    std::vector<std::pair<double, Losses>> events;
+    for (auto const& trial : data.trials) {
+        auto const values = measures_of(data, trial, names);
+        auto const* best = best_of_search(data, trial);
+        if (!values || best == nullptr) continue;
+        Losses losses{};
+        for (std::size_t i = 0; i < names.size(); ++i)
+            losses[i] = mode_of(search, names[i]) == Mode::max ? -(*values)[i] : (*values)[i];
+        if (violation_of(search, *values) == 0) events.emplace_back(best->end_s, losses);
+    }
+    std::ranges::sort(events);
+    std::vector<Losses> all, front;
+    for (auto const& [at, losses] : events) all.push_back(losses);
+    Json::Array out;
+    for (auto const& [at, losses] : events) {
+        auto const covers = [&, &mine = losses](Losses const& each) { return each == mine || dominates({each}, {mine}); };
+        if (std::ranges::any_of(front, covers)) continue;
+        std::erase_if(front, [&, &mine = losses](Losses const& each) { return dominates({mine}, {each}); });
+        front.push_back(losses);
+        out.emplace_back(Json::Array{rounded_json(at), rounded_json(hypervolume_share(all, front))});
+    }
+    return out;
+}
 
 Json pareto_json(RunResults const& data) {
-    auto const front = front_of(data.summary);
+    auto const front = front_in(data.summary);
     if (!front || front->values.empty()) return {};
     Json::Array on_front, others;
     for (std::size_t i = 0; i < front->values.size(); ++i)
-        on_front.push_back(point_json(front->trials[i], front->values[i][0], front->values[i][1]));
+        on_front.push_back(point_json(front->trials[i], front->values[i]));
     for (auto const i : thinned(data.trials.size(), k_most_pareto_dots, 0)) {
         auto const& trial = data.trials[i];
-        auto const x = measure_of(data, trial, front->names[0]), y = measure_of(data, trial, front->names[1]);
-        if (x && y) others.push_back(point_json(trial.id.value, *x, *y));
+        if (auto const values = measures_of(data, trial, front->names))
+            others.push_back(point_json(trial.id.value, *values));
     }
-    return Json::object({{"names", Json::Array{front->names[0], front->names[1]}},
+    return Json::object({{"names", Json(front->names)},
                          {"front", std::move(on_front)},
-                         {"others", std::move(others)}});
+                         {"knee", front->knee},
+                         {"others", std::move(others)},
+                         {"growth", growth_json(data, front->names)}});
 }
 
 // [[key, share]], the largest first. Of one key there is nothing to say.

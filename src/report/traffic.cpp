@@ -24,23 +24,23 @@ constexpr std::size_t k_most_resolved = 2000;  // trials whose batch size is loo
 Workload workload_of_report(RunResults const& data) {
     Workload out;
     std::int64_t largest = 1;
-    for (auto const& trial : data.trials) largest = std::max(largest, trial.state_bytes);
+    for (auto const& trial : data.trials) largest = std::max(largest, trial.sizes.state_bytes);
     auto const weights = number_in(data.summary, "weight_bytes");
     double const share = weights ? std::min(1.0, *weights / static_cast<double>(largest)) : 1;
     out.dataset_bytes =
         static_cast<std::int64_t>(std::clamp(number_in(data.summary, "storage_bytes").value_or(0), 0.0, 1e18));
     for (std::size_t i = 0; i < data.trials.size(); ++i) {
         auto const& trial = data.trials[i];
-        if (trial.curve.empty() || trial.rows == 0) continue;
+        if (trial.curve.empty() || trial.sizes.rows == 0) continue;
         Problems ignored("");
         auto const& own =
             i < k_most_resolved ? resolve(data.run.experiment, trial.assignment, ignored).train : data.run.experiment.train;
         ModelWork model;
         model.epochs = std::ssize(trial.curve);
         model.batch = std::max(1, own.batch_size);
-        model.rows = trial.rows;
-        model.weight_bytes = static_cast<std::int64_t>(share * static_cast<double>(trial.state_bytes));
-        model.optimizer_bytes = trial.state_bytes - model.weight_bytes;
+        model.rows = trial.sizes.rows;
+        model.weight_bytes = static_cast<std::int64_t>(share * static_cast<double>(trial.sizes.state_bytes));
+        model.optimizer_bytes = trial.sizes.state_bytes - model.weight_bytes;
         out.models.push_back(model);
     }
     return out;
@@ -142,8 +142,8 @@ std::string memory_section(RunResults const& data) {
     Facts rows;
     std::int64_t largest = 0, together = 0;
     for (auto const& trial : data.trials) {
-        largest = std::max(largest, trial.state_bytes);
-        together += std::min<std::int64_t>(trial.state_bytes, INT64_MAX / 2 - together);
+        largest = std::max(largest, trial.sizes.state_bytes);
+        together += std::min<std::int64_t>(trial.sizes.state_bytes, INT64_MAX / 2 - together);
     }
     if (auto const* peaks = data.summary.find("peak_rss_bytes"); peaks != nullptr && peaks->is_array()) {
         std::vector<double> values;

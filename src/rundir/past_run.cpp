@@ -2,13 +2,17 @@
 #include "rundir/past_run.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "direct/trial_end.hpp"
+#include "experiment/objectives.hpp"
 #include "experiment/reader.hpp"
 #include "rundir/recorded_run.hpp"
 #include "schedule/lap_metric.hpp"
@@ -51,8 +55,12 @@ std::vector<PastTrial> without_copies(std::map<TrialId, PastTrial> trials, std::
         auto& first = out.emplace_back(std::move(group.front()));
         for (std::size_t i = 1; i < group.size(); ++i) {
             first.losses.resize(std::min(first.losses.size(), group[i].losses.size()));
+            first.metrics.resize(std::min(first.metrics.size(), first.losses.size()));
             for (std::size_t lap = 0; lap < first.losses.size(); ++lap)
                 first.losses[lap] = mean_with(first.losses[lap], group[i].losses[lap], i);
+            for (std::size_t lap = 0; lap < first.metrics.size(); ++lap)
+                for (std::size_t k = 0; k < std::min(first.metrics[lap].size(), group[i].metrics[lap].size()); ++k)
+                    first.metrics[lap][k] = mean_with(first.metrics[lap][k], group[i].metrics[lap][k], i);
             if (group[i].progress == PastTrial::Progress::cut_off) first.progress = PastTrial::Progress::cut_off;
         }
         if (group.size() < copies) first.progress = PastTrial::Progress::cut_off;  // others have not begun
@@ -67,14 +75,21 @@ PastTrial past_trial(Json const& json) {
     PastTrial out;
     out.assignment = assignment_from_json(json.at("config"));
     for (auto const& loss : json.at("losses").array()) out.losses.push_back(loss.is_null() ? k_failed : loss.number());
+    if (auto const* metrics = json.find("metrics"))
+        for (auto const& lap : metrics->array()) {
+            auto& losses = out.metrics.emplace_back();
+            for (auto const& loss : lap.array()) losses.push_back(loss.number());
+        }
     out.progress = json.at("ended").boolean() ? PastTrial::Progress::ended : PastTrial::Progress::cut_off;
     return out;
 }
 
 }  // namespace
 
-std::vector<PastTrial> past_trials(RecordedRun const& run, std::string const& metric, Mode mode) {
+std::vector<PastTrial> past_trials(RecordedRun const& run, SearchConfig const& search) {
     auto const& journal = run.journal;
+    auto objectives = objectives_of(search);
+    std::erase_if(objectives, [](ObjectiveMeasure const& each) { return !each.is_metric; });
     auto const progress = progress_of(journal);
     auto const losses = losses_of(run.experiment, journal.assignments);
     std::map<TrialId, PastTrial> trials;
@@ -86,7 +101,11 @@ std::vector<PastTrial> past_trials(RecordedRun const& run, std::string const& me
         auto& trial = trials[lap.trial];
         trial.assignment = journal.assignments.at(lap.trial);
         bool const good = lap.outcome == Outcome::finished;
-        auto const loss = good ? search_loss(lap_metric(lap, metric, losses.at(lap.trial)), mode) : std::nullopt;
+        auto loss = good ? search_loss(lap_metric(lap, search.metric, losses.at(lap.trial)), search.mode) : std::nullopt;
+        std::vector<double> metrics;
+        for (auto const& each : objectives) metrics.push_back(each.loss(lap_metric(lap, each.name, losses.at(lap.trial))));
+        if (!std::ranges::all_of(metrics, [](double value) { return std::isfinite(value); })) loss.reset();
+        if (!objectives.empty()) trial.metrics.push_back(loss ? metrics : std::vector<double>());
         finished = finished || good;
         measured = measured || loss;
         trial.losses.push_back(loss.value_or(k_failed));
@@ -95,17 +114,24 @@ std::vector<PastTrial> past_trials(RecordedRun const& run, std::string const& me
         trial.progress = ended ? PastTrial::Progress::ended : PastTrial::Progress::cut_off;
     }
     if (finished && !measured)
-        throw DataError(fmt::format("{}: has no {} (its search.metric was {})", run.directory.string(), metric,
-                                    run.experiment.search.metric));
+        throw DataError(
+            fmt::format("{}: has no {} (its search.metric was {})", run.directory.string(),
+                        objectives.empty() ? search.metric : fmt::format("{}", fmt::join(search.front.names, ", ")),
+                        run.experiment.search.metric));
     return without_copies(std::move(trials), static_cast<std::size_t>(run.experiment.search.copies.count()));
 }
 
 Json to_json(std::vector<PastTrial> const& past) {
     Json::Array out;
-    for (auto const& each : past)
-        out.push_back(Json::object({{"config", to_json(each.assignment)},
-                                    {"losses", Json(each.losses)},
-                                    {"ended", each.progress == PastTrial::Progress::ended}}));
+    for (auto const& each : past) {
+        auto json = Json::object({{"config", to_json(each.assignment)},
+                                  {"losses", Json(each.losses)},
+                                  {"ended", each.progress == PastTrial::Progress::ended}});
+        Json::Array metrics;
+        for (auto const& lap : each.metrics) metrics.emplace_back(Json(lap));
+        if (!metrics.empty()) json["metrics"] = std::move(metrics);
+        out.push_back(std::move(json));
+    }
     return Json(std::move(out));
 }
 

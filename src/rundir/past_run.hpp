@@ -14,11 +14,12 @@ namespace hopscotch {
 
 struct RecordedRun;
 
-// The trials that have reported a lap, by id. Losses are of `metric`, even if the run used another. Throws DataError if no
-// lap has the metric.
-std::vector<PastTrial> past_trials(RecordedRun const& run, std::string const& metric, Mode mode);
+// The trials that have reported a lap, by id. Losses are of the metric and of the objectives of `search`, even if the run
+// used others. Throws DataError if no lap has them.
+std::vector<PastTrial> past_trials(RecordedRun const& run, SearchConfig const& search);
 
-// start_from.json: [{"config": {...}, "losses": [0.3, null], "ended": true}]; null: the trial failed.
+// start_from.json: [{"config": {...}, "losses": [0.3, null], "ended": true}]; null: the trial failed. With several
+// objectives also "metrics": of each lap the losses of those that are metrics.
 Json to_json(std::vector<PastTrial> const& past);
 std::vector<PastTrial> read_past_trials(std::filesystem::path const& file);  // throws DataError
 

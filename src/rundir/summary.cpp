@@ -19,17 +19,19 @@ Json milliseconds(std::optional<Percentiles> const& seconds) {
 }
 
 Json to_json(TrialSummary const& trial) {
-    return Json::object({{"id", trial.id.value},
-                         {"status", trial.status},
-                         {"reason", trial.reason},
-                         {"config", to_json(trial.assignment)},
-                         {"epochs", trial.tally.epochs},
-                         {"best", metrics_or_null(trial.tally.best)},
-                         {"last", metrics_or_null(trial.tally.last)},
-                         {"state_hash", trial.tally.last ? Json(to_hex(trial.tally.state_hash)) : Json()},
-                         {"train_s", trial.tally.train_s},
-                         {"cpu_s", trial.tally.cpu_s()},
-                         {"cpu_use", trial.tally.cpu.share()}});
+    auto out = Json::object({{"id", trial.id.value},
+                             {"status", trial.status},
+                             {"reason", trial.reason},
+                             {"config", to_json(trial.assignment)},
+                             {"epochs", trial.tally.epochs},
+                             {"best", metrics_or_null(trial.tally.best)},
+                             {"last", metrics_or_null(trial.tally.last)},
+                             {"state_hash", trial.tally.last ? Json(to_hex(trial.tally.state_hash)) : Json()},
+                             {"train_s", trial.tally.train_s},
+                             {"cpu_s", trial.tally.cpu_s()},
+                             {"cpu_use", trial.tally.cpu.share()}});
+    for (auto const& [name, value] : trial.measures) out["measures"][name] = value;
+    return out;
 }
 
 Json to_json(ByteCounts const& bytes) {
@@ -94,11 +96,13 @@ Json to_json(ParetoFront const& front) {
     Json::Array trials, values;
     for (auto const& point : front.points) {
         trials.emplace_back(point.trial.value);
-        values.emplace_back(Json::Array{point.values[0], point.values[1]});
+        values.emplace_back(Json(point.values));
     }
-    return Json::object({{"metrics", Json::Array{front.names[0], front.names[1]}},
+    return Json::object({{"metrics", Json(front.names)},
                          {"trials", std::move(trials)},
-                         {"values", std::move(values)}});
+                         {"values", std::move(values)},
+                         {"knee", front.knee ? Json(front.knee->value) : Json()},
+                         {"hypervolume", front.hypervolume}});
 }
 
 Json to_json(AblationRow const& row) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // summary.json: one document about the run and its results (docs/formats.md; a contract).
 #pragma once
-#include <array>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -30,16 +30,19 @@ struct TrialSummary {
     std::string status, reason;  // of a TrialView
     Assignment assignment;
     TrialTally tally;
+    std::map<std::string, double> measures = {};  // sizes and costs that search.objectives or search.pareto names
 };
 
-// The values that search.pareto names, for the trials that no other trial dominates.
+// The values that search.objectives or search.pareto names, for the trials that no other trial dominates.
 struct ParetoFront {
-    std::array<std::string, 2> names;
+    std::vector<std::string> names;
     struct Point {
         TrialId trial;
-        std::array<double, 2> values;
+        std::vector<double> values;
     };
-    std::vector<Point> points;  // by the first, best first
+    std::vector<Point> points;    // by the first, best first
+    std::optional<TrialId> knee;  // the compromise (search/front.hpp); none: there are fewer than three
+    double hypervolume = 0;       // share of the box between the best and the worst values of all trials
 };
 
 // The change that one trial of `ablation` made, and its effect.
@@ -115,7 +118,7 @@ struct Summary {
     RunResult result;
     std::vector<TrialSummary> trials;   // by id
     std::vector<GroupTally> groups;     // where there are copies
-    std::optional<ParetoFront> pareto;  // where it is asked for
+    std::optional<ParetoFront> pareto;  // of search.objectives or search.pareto
     std::vector<AblationRow> ablation;  // of that procedure, without the trial that changes nothing
 };
 

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/csv.hpp"
 #include "core/hash.hpp"
+#include "experiment/measures.hpp"
 #include "experiment/space.hpp"
 #include "rundir/summary.hpp"
 
@@ -57,9 +59,20 @@ std::vector<std::string> first_metrics() {
 
 // The columns that not every run has.
 struct Columns {
-    std::vector<std::string> paths, metrics;
-    bool gpu = false;
+    std::vector<std::string> paths, metrics, measures;
+    std::set<TrialId> front = {};  // where there is one
+    bool has_front = false, gpu = false;
 };
+
+Columns columns_of(Summary const& summary) {
+    Columns out{searched_paths(summary), later_metrics(summary), {}};
+    out.gpu = has_gpu_use(summary);
+    out.has_front = summary.pareto.has_value();
+    if (!summary.pareto) return out;
+    std::ranges::copy_if(summary.pareto->names, std::back_inserter(out.measures), is_measure);
+    for (auto const& point : summary.pareto->points) out.front.insert(point.trial);
+    return out;
+}
 
 std::string row(TrialSummary const& trial, Columns const& columns) {
     std::vector<std::string> fields{fmt::format("{}", trial.id.value), trial.status, trial.reason,
@@ -78,13 +91,18 @@ std::string row(TrialSummary const& trial, Columns const& columns) {
     if (columns.gpu) fields.insert(fields.end(), {number(trial.tally.gpu_s()), number(trial.tally.gpu.share())});
     fields.push_back(trial.tally.last ? to_hex(trial.tally.state_hash) : "");
     for (auto const& name : columns.metrics) fields.push_back(best ? number(metric_value(*best, name)) : "");
+    for (auto const& name : columns.measures) {
+        auto const found = trial.measures.find(name);
+        fields.push_back(found == trial.measures.end() ? "" : number(found->second));
+    }
+    if (columns.has_front) fields.emplace_back(columns.front.contains(trial.id) ? "true" : "false");
     return joined(fields);
 }
 
 }  // namespace
 
 std::string trials_csv(Summary const& summary) {
-    Columns const columns{searched_paths(summary), later_metrics(summary), has_gpu_use(summary)};
+    auto const columns = columns_of(summary);
     std::vector<std::string> header{"id", "status", "reason", "epochs"};
     header.insert(header.end(), columns.paths.begin(), columns.paths.end());
     header.emplace_back("best_epoch");
@@ -93,6 +111,8 @@ std::string trials_csv(Summary const& summary) {
     if (columns.gpu) header.insert(header.end(), {"gpu_s", "gpu_use"});
     header.emplace_back("state_hash");
     header.insert(header.end(), columns.metrics.begin(), columns.metrics.end());
+    header.insert(header.end(), columns.measures.begin(), columns.measures.end());
+    if (columns.has_front) header.emplace_back("on_front");
     std::string out = joined(header);
     for (auto const& trial : summary.trials) out += row(trial, columns);
     return out;

@@ -6,38 +6,34 @@
 
 #include <algorithm>
 
+#include "experiment/config.hpp"
+#include "experiment/objectives.hpp"
+#include "search/ranking.hpp"
 #include "search/rule.hpp"
 #include "search/rungs.hpp"
 
 namespace hopscotch {
 namespace {
 
-struct Entry {
-    double loss = k_worst;
-    TrialId trial;
-    bool rests = true;  // paused here: not promoted, nor stopped
-    bool operator<(Entry const& other) const { return std::pair(loss, trial) < std::pair(other.loss, other.trial); }
-};
-
 class Asha : public Rule {
 public:
-    Asha(Halving const& halving, std::optional<std::int64_t> most)
-        : eta_(static_cast<std::size_t>(halving.eta)), most_(most), epochs_(asha_rungs(halving)), rungs_(epochs_.size()) {}
+    Asha(Halving const& halving, std::optional<std::int64_t> most, std::size_t objectives)
+        : eta_(static_cast<std::size_t>(halving.eta)),
+          most_(most),
+          epochs_(asha_rungs(halving)),
+          rungs_(epochs_.size(), Ranking(objectives)) {}
 
     bool wants() const override { return true; }
     int start(TrialId, int) override {
         rung_of_.push_back(0);
         return epochs_.front();
     }
-    void fail(TrialId trial, History const&) override { insert(trial, k_worst); }
+    void fail(TrialId trial, History const& history) override { insert(trial, history); }
 
 protected:
     // The trial's place in its rung, from 0.
-    std::size_t insert(TrialId trial, double loss) {
-        auto& rung = rungs_[rung_of_[trial.index()]];
-        Entry const entry{loss, trial};
-        auto const at = rung.insert(std::lower_bound(rung.begin(), rung.end(), entry), entry);
-        return static_cast<std::size_t>(at - rung.begin());
+    std::size_t insert(TrialId trial, History const& history) {
+        return rungs_[rung_of_[trial.index()]].insert(trial, history.of(trial).last_point());
     }
     bool is_at_the_top(TrialId trial) const { return rung_of_[trial.index()] + 1 == rungs_.size(); }
     std::string place_text(std::size_t rung, std::size_t place, std::size_t passing) const {
@@ -48,8 +44,8 @@ protected:
     std::size_t eta_;
     std::optional<std::int64_t> most_;
     std::vector<int> epochs_;
-    std::vector<std::vector<Entry>> rungs_;  // best first, equals by id
-    std::vector<std::size_t> rung_of_;       // by trial: the one it is at or on its way to
+    std::vector<Ranking> rungs_;
+    std::vector<std::size_t> rung_of_;  // by trial: the one it is at or on its way to
 };
 
 class Promoting : public Asha {
@@ -66,7 +62,7 @@ public:
         most_ = most;
         closed_ = false;
         for (auto& rung : rungs_)
-            for (auto& entry : rung) entry.rests = false;
+            for (auto& entry : rung.entries()) entry.rests = false;
     }
     void fail(TrialId trial, History const& history) override {
         --pending_;
@@ -78,7 +74,7 @@ public:
     std::optional<Resumption> resume() override {
         auto const best = next();
         if (!best) return std::nullopt;
-        auto& entry = rungs_[best->rung][best->place];
+        auto& entry = rungs_[best->rung].entries()[best->place];
         entry.rests = false;
         rung_of_[entry.trial.index()] = best->rung + 1;
         ++pending_;
@@ -87,11 +83,11 @@ public:
 
     Verdict decide(TrialId trial, History const& history) override {
         auto const rung = rung_of_[trial.index()];
-        auto const place = insert(trial, history.of(trial).losses.back());
+        auto const place = insert(trial, history);
         --pending_;
         if (is_at_the_top(trial)) return {};
-        bool const hopeless = is_hopeless(place);
-        rungs_[rung][place].rests = !hopeless;
+        bool const hopeless = is_hopeless(rungs_[rung].ahead_for_good(place));
+        rungs_[rung].entries()[place].rests = !hopeless;
         Verdict out;
         out.kind = hopeless ? Verdict::Kind::stop : Verdict::Kind::pause;
         out.why = place_text(rung, place, rungs_[rung].size() / eta_);
@@ -107,7 +103,7 @@ private:
         for (std::size_t rung = rungs_.size() - 1; rung-- > 0;)
             if (auto const found = best_of(rung, rungs_[rung].size() / eta_)) return found;
         // At the end, with too few trials for all rungs, the best one is still promoted all the way.
-        if (!closed_ || pending_ > 0 || !rungs_.back().empty()) return std::nullopt;
+        if (!closed_ || pending_ > 0 || rungs_.back().size() > 0) return std::nullopt;
         for (std::size_t rung = rungs_.size() - 1; rung-- > 0;)
             if (auto const found = best_of(rung, rungs_[rung].size())) return found;
         return std::nullopt;
@@ -116,14 +112,14 @@ private:
     // The best paused trial among the first `places` of a rung.
     std::optional<Seat> best_of(std::size_t rung, std::size_t places) const {
         auto const& entries = rungs_[rung];
-        for (std::size_t i = 0; i < places && entries[i].loss != k_worst; ++i)
+        for (std::size_t i = 0; i < places && !has_failed(entries[i].point); ++i)
             if (entries[i].rests) return Seat{rung, i};
         return std::nullopt;
     }
 
-    // Places only get worse, and no rung holds more trials than there are.
-    bool is_hopeless(std::size_t place) const {
-        return most_ && place >= std::max<std::size_t>(static_cast<std::size_t>(*most_) / eta_, 1);
+    // No rung holds more trials than there are.
+    bool is_hopeless(std::size_t ahead) const {
+        return most_ && ahead >= std::max<std::size_t>(static_cast<std::size_t>(*most_) / eta_, 1);
     }
 
     std::int64_t pending_ = 0;  // started or taken up again, without a report yet
@@ -134,16 +130,16 @@ class Stopping : public Asha {
 public:
     using Asha::Asha;
 
-    // Trials with the same loss as the last one that passes also pass.
+    // Trials with the same results as the last one that passes also pass.
     Verdict decide(TrialId trial, History const& history) override {
         auto& rung = rung_of_[trial.index()];
-        auto const loss = history.of(trial).losses.back();
-        auto const place = insert(trial, loss);
+        auto const place = insert(trial, history);
         if (is_at_the_top(trial)) return {};
         auto const passing = std::max<std::size_t>(rungs_[rung].size() / eta_, 1);
         Verdict out;
         out.why = place_text(rung, place, passing);
-        if (loss <= rungs_[rung][passing - 1].loss)
+        auto const& results = rungs_[rung];
+        if (place < passing || results[place].point == results[passing - 1].point)
             out.until_epoch = epochs_[++rung];
         else
             out.kind = Verdict::Kind::stop;
@@ -155,8 +151,9 @@ public:
 
 std::unique_ptr<Rule> make_asha(Experiment const& experiment, std::optional<std::int64_t> most) {
     Halving const halving{experiment.search.rule.eta, first_decision(experiment), most_epochs(experiment)};
-    if (experiment.search.rule.variant == AshaVariant::stop) return std::make_unique<Stopping>(halving, most);
-    return std::make_unique<Promoting>(halving, most);
+    auto const objectives = objective_count(experiment.search);
+    if (experiment.search.rule.variant == AshaVariant::stop) return std::make_unique<Stopping>(halving, most, objectives);
+    return std::make_unique<Promoting>(halving, most, objectives);
 }
 
 }  // namespace hopscotch

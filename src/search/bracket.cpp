@@ -35,25 +35,24 @@ std::int64_t Bracket::survivors() const {
     return rungs_[rung_ + 1].trials;
 }
 
-std::size_t Bracket::arrive(TrialId trial, double loss) {
-    std::pair const entry(loss, trial);
-    auto const at = results_.insert(std::lower_bound(results_.begin(), results_.end(), entry), entry);
-    auto const place = static_cast<std::size_t>(at - results_.begin());
+Bracket::Arrival Bracket::arrive(TrialId trial, Point const& point) {
+    auto const place = results_.insert(trial, point);
+    Arrival const out{place, results_.ahead_for_good(place)};
     --waiting_for_;
     halve_if_complete();
-    return place;
+    return out;
 }
 
-Verdict Bracket::decide(TrialId trial, double loss) {
+Verdict Bracket::decide(TrialId trial, Point const& point) {
     auto const [trials, epochs] = rungs_[rung_];
     auto const go_on = survivors();
     auto const rung = rung_;
     auto const came = results_.size() + 1;
-    auto const place = arrive(trial, loss);
+    auto const [place, ahead] = arrive(trial, point);
     Verdict out;
     if (go_on == 0) return out;
     // Later results can only lower the rank: a trial that is out now stays out.
-    out.kind = static_cast<std::int64_t>(place) >= go_on ? Verdict::Kind::stop : Verdict::Kind::pause;
+    out.kind = static_cast<std::int64_t>(ahead) >= go_on ? Verdict::Kind::stop : Verdict::Kind::pause;
     out.why = fmt::format("{}rung {} ({} epoch{}): rank {} of {} so far, {} of {} go on", name_, rung, epochs,
                           epochs == 1 ? "" : "s", place + 1, came, go_on, trials);
     return out;
@@ -61,13 +60,13 @@ Verdict Bracket::decide(TrialId trial, double loss) {
 
 // A rung may be smaller than the table says: too few configurations, or too many failed.
 void Bracket::halve_if_complete() {
-    if (waiting_for_ > 0 || wants() || !ready_.empty() || results_.empty()) return;
+    if (waiting_for_ > 0 || wants() || !ready_.empty() || results_.size() == 0) return;
     auto const came = static_cast<std::int64_t>(results_.size());
     auto const most = std::min(survivors(), std::max<std::int64_t>(came / eta_, 1));
-    for (auto const& [loss, trial] : results_)
-        if (loss != k_worst && static_cast<std::int64_t>(ready_.size()) < most) ready_.push_back(trial);
+    for (auto const& entry : results_.entries())
+        if (!has_failed(entry.point) && std::ssize(ready_) < most) ready_.push_back(entry.trial);
     waiting_for_ = static_cast<std::int64_t>(ready_.size());
-    results_.clear();
+    results_.entries().clear();
     if (survivors() > 0) ++rung_;
 }
 

@@ -4,9 +4,9 @@
 #pragma once
 #include <deque>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "search/ranking.hpp"
 #include "search/rule.hpp"
 #include "search/rungs.hpp"
 
@@ -18,8 +18,8 @@ std::vector<Rung> best_after_rungs(Experiment const& experiment, std::optional<s
 class Bracket {
 public:
     // name: for the log of decisions: "" or "bracket 2, ".
-    Bracket(std::vector<Rung> rungs, int eta, std::string name)
-        : rungs_(std::move(rungs)), eta_(eta), name_(std::move(name)) {}
+    Bracket(std::vector<Rung> rungs, int eta, std::string name, std::size_t objectives)
+        : rungs_(std::move(rungs)), eta_(eta), name_(std::move(name)), results_(objectives) {}
 
     bool wants() const { return !closed_ && started_ < rungs_.front().trials; }
     int start();   // one more trial; returns its first decision point
@@ -30,12 +30,16 @@ public:
     bool can_resume() const { return !ready_.empty(); }
     Rule::Resumption resume();
 
-    Verdict decide(TrialId trial, double loss);
-    void fail(TrialId trial) { arrive(trial, k_worst); }
+    // point: after the last epoch of the rung.
+    Verdict decide(TrialId trial, Point const& point);
+    void fail(TrialId trial, Point const& point) { arrive(trial, point); }
     bool finished() const { return !wants() && ready_.empty() && waiting_for_ == 0; }
 
 private:
-    std::size_t arrive(TrialId trial, double loss);  // its rank so far, from 0
+    struct Arrival {
+        std::size_t place = 0, ahead_for_good = 0;  // so far, from 0; see Ranking
+    };
+    Arrival arrive(TrialId trial, Point const& point);
     void halve_if_complete();
     std::int64_t survivors() const;  // of the present rung, at most
 
@@ -45,9 +49,9 @@ private:
     bool closed_ = false;
     std::int64_t started_ = 0;
     std::size_t rung_ = 0;
-    std::int64_t waiting_for_ = 0;                     // results of the present rung
-    std::vector<std::pair<double, TrialId>> results_;  // of the present rung, best first; equals by id
-    std::deque<TrialId> ready_;                        // survivors that are still paused
+    std::int64_t waiting_for_ = 0;  // results of the present rung
+    Ranking results_;               // of the present rung
+    std::deque<TrialId> ready_;     // survivors that are still paused
 };
 
 }  // namespace hopscotch

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.hpp"
@@ -70,6 +71,7 @@ CombinedSearch::CombinedSearch(std::unique_ptr<SearchInput const> input, std::un
       later_(std::move(later)),
       history_(input_->known),
       goal_(input_->experiment.search),
+      points_(decides_nothing() ? SearchConfig{} : input_->experiment.search, input_->measure),
       listed_(sampler_->remaining(input_->known).has_value()) {}
 
 std::optional<Proposal> CombinedSearch::next() {
@@ -102,7 +104,8 @@ std::string text_of(Constraint const& constraint) {
 
 // needed_by: the reason why this configuration must be tried: its exclusion is an error. Empty: it is skipped.
 bool CombinedSearch::is_allowed(Assignment const& assignment, std::string const& needed_by) const {
-    auto const& constraints = input_->experiment.search.proposals.subject_to;
+    auto constraints = input_->experiment.search.proposals.subject_to;
+    std::erase_if(constraints, [](Constraint const& each) { return !is_measure(each.name); });
     if (constraints.empty() || !input_->measure) return true;
     auto const measures = input_->measure(assignment);
     for (auto const& constraint : constraints) {
@@ -161,6 +164,7 @@ Verdict CombinedSearch::report(Report const& report) {
     if (!report.loss || !std::isfinite(*report.loss)) {
         granted_epochs_ += trial.epochs() + 1 - trial.until_epoch;  // its other copies, if any, train on to their decision
         history_.add_loss(report.trial, k_worst);
+        if (points_.are_used()) history_.add_point(report.trial, k_worst_point);
         trial.state = TrialHistory::State::ended;
         --running_;
         rule_->fail(report.trial, history_);
@@ -170,7 +174,8 @@ Verdict CombinedSearch::report(Report const& report) {
     require(report.epoch == trial.epochs(),
             fmt::format("lap {} of trial {} was reported after {} laps", report.epoch, report.trial.value, trial.epochs()));
     history_.add_loss(report.trial, *report.loss);
-    goal_.report(report.trial, trial.epochs(), *report.loss);
+    if (points_.are_used()) history_.add_point(report.trial, points_.of(trial.assignment, report.metrics));
+    goal_.report(report.trial, trial.epochs(), *report.loss, trial.last_point());
     Verdict on;
     on.until_epoch = trial.until_epoch;
     return trial.epochs() < trial.until_epoch ? on : decide(report.trial);

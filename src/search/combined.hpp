@@ -10,6 +10,7 @@
 #include "search/rule.hpp"
 #include "search/sampler.hpp"
 #include "search/search.hpp"
+#include "search/trial_points.hpp"
 
 namespace hopscotch {
 
@@ -17,7 +18,7 @@ namespace hopscotch {
 struct SearchInput {
     Experiment experiment;
     Space space;
-    Measure measure = {};  // none: search.subject_to is ignored
+    Measure measure = {};  // none: search.subject_to is ignored; needed for sizes among search.objectives
     History known = {};    // of an earlier run
 };
 
@@ -54,6 +55,7 @@ private:
     std::deque<std::int64_t> later_;
     History history_;
     Goal goal_;
+    TrialPoints points_;  // not used if nothing is decided
     std::int64_t running_ = 0, granted_epochs_ = 0;
     bool closed_ = false;  // no further trial starts
     bool listed_;          // the sampler has a finite list

@@ -17,7 +17,7 @@ using Measure = std::function<Measures(Assignment const&)>;
 
 struct SearchContext {
     std::vector<PastTrial> past = {};  // search.start_from; trials that the space could not propose are ignored
-    Measure measure = {};              // of a configuration; needed for search.subject_to
+    Measure measure = {};              // of a configuration; needed for search.subject_to and objectives
     // The earlier values of search.trials, if the run got more: one stage each, and a last one (Search::grow).
     std::vector<std::int64_t> stages = {};
 };

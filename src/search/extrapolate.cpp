@@ -9,6 +9,7 @@
 #include <cmath>
 #include <span>
 
+#include "experiment/config.hpp"
 #include "search/parzen.hpp"
 #include "search/rule.hpp"
 

@@ -25,11 +25,12 @@ void History::add(Assignment assignment, int until_epoch) {
     trial.until_epoch = until_epoch;
 }
 
-void History::add_past(PastTrial past) {
+void History::add_past(PastTrial past, std::vector<Point> points) {
     bool const ended = past.progress == PastTrial::Progress::ended;
     if (ended) seen_.insert(key_of(past.assignment));
     auto& trial = past_.emplace_back();
     trial.assignment = std::move(past.assignment);
+    trial.points = std::move(points);
     trial.state = ended ? TrialHistory::State::ended : TrialHistory::State::cut_off;
     for (double loss : past.losses) add_loss(trial, loss);
 }

@@ -2,28 +2,31 @@
 // The proposed trials of a search and their losses. Samplers learn from them, and rules decide by them. For samplers only:
 // also the trials of an earlier run.
 #pragma once
-#include <limits>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
 #include "core/ids.hpp"
 #include "experiment/assignment.hpp"
+#include "search/front.hpp"
 #include "search/past.hpp"
 
 namespace hopscotch {
 
-inline constexpr double k_worst = std::numeric_limits<double>::infinity();  // the loss of a failed or diverged trial
-
 struct TrialHistory {
     enum class State { running, paused, ended, cut_off };  // cut_off: of an earlier run that ended before the trial
     Assignment assignment;
-    std::vector<double> losses;  // of each reported lap, lower is better; the last one of a trial that failed is k_worst
+    std::vector<double> losses;      // of each reported lap, lower is better; the last one of a trial that failed is k_worst
+    std::vector<Point> points = {};  // likewise, if the search has several objectives
     State state = State::running;
     int until_epoch = 0;  // laps up to the next decision
 
     int epochs() const { return static_cast<int>(losses.size()); }
     bool failed() const { return !losses.empty() && losses.back() == k_worst; }
+    Point point_after(std::size_t epochs) const {  // at least one
+        return points.empty() ? Point{{losses.at(epochs - 1)}} : points.at(epochs - 1);
+    }
+    Point last_point() const { return point_after(losses.size()); }
 };
 
 class History {
@@ -34,8 +37,10 @@ public:
     std::vector<TrialHistory> const& trials() const { return trials_; }
 
     void add(Assignment assignment, int until_epoch);
-    void add_past(PastTrial past);  // before any other
+    // Before any other trial. points: of its laps, if the search has several objectives.
+    void add_past(PastTrial past, std::vector<Point> points = {});
     void add_loss(TrialId trial, double loss);
+    void add_point(TrialId trial, Point const& point) { of(trial).points.push_back(point); }  // after its loss
     void end_paused();
     void refuse(Assignment const& assignment) { seen_.insert(key_of(assignment)); }  // never to be proposed
 

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "experiment/config.hpp"
+#include "experiment/objectives.hpp"
 #include "search/bracket.hpp"
 
 namespace hopscotch {
@@ -22,8 +24,8 @@ class Hyperband : public Rule {
 public:
     enum class Iterations { one, endless };
 
-    Hyperband(std::vector<std::vector<Rung>> table, int eta, Iterations iterations)
-        : table_(std::move(table)), eta_(eta), iterations_(iterations) {}
+    Hyperband(std::vector<std::vector<Rung>> table, int eta, Iterations iterations, std::size_t objectives)
+        : table_(std::move(table)), eta_(eta), iterations_(iterations), objectives_(objectives) {}
 
     bool wants() const override {
         return !closed_ &&
@@ -60,20 +62,23 @@ public:
     }
 
     Verdict decide(TrialId trial, History const& history) override {
-        return brackets_[bracket_of_[trial.index()]].decide(trial, history.of(trial).losses.back());
+        return brackets_[bracket_of_[trial.index()]].decide(trial, history.of(trial).last_point());
     }
-    void fail(TrialId trial, History const&) override { brackets_[bracket_of_[trial.index()]].fail(trial); }
+    void fail(TrialId trial, History const& history) override {
+        brackets_[bracket_of_[trial.index()]].fail(trial, history.of(trial).last_point());
+    }
 
 private:
     void add_bracket() {
         auto const number = brackets_.size();
         auto const name = table_.size() == 1 ? "" : fmt::format("bracket {}, ", number);
-        brackets_.emplace_back(table_[number % table_.size()], eta_, name);
+        brackets_.emplace_back(table_[number % table_.size()], eta_, name, objectives_);
     }
 
     std::vector<std::vector<Rung>> table_;
     int eta_;
     Iterations iterations_;
+    std::size_t objectives_;
     bool closed_ = false;
     std::vector<Bracket> brackets_;
     std::vector<std::size_t> bracket_of_;  // by trial
@@ -87,7 +92,8 @@ std::unique_ptr<Rule> make_successive_halving(Experiment const& experiment, std:
     // Not known with a budget of epochs alone: as many as leave one for the last rung.
     auto const trials = most.value_or(lone_survivor_trials(halving));
     std::vector<std::vector<Rung>> table{halving_bracket(trials, halving)};
-    return std::make_unique<Hyperband>(std::move(table), halving.eta, Hyperband::Iterations::one);
+    return std::make_unique<Hyperband>(std::move(table), halving.eta, Hyperband::Iterations::one,
+                                       objective_count(experiment.search));
 }
 
 std::vector<Rung> best_after_rungs(Experiment const& experiment, std::optional<std::int64_t> most) {
@@ -113,14 +119,16 @@ std::vector<Rung> best_after_rungs(Experiment const& experiment, std::optional<s
 std::unique_ptr<Rule> make_best_after(Experiment const& experiment, std::optional<std::int64_t> most) {
     constexpr int no_halving = 1;  // `keep` trials go on, also if fewer than the table says have come
     std::vector<std::vector<Rung>> table{best_after_rungs(experiment, most)};
-    return std::make_unique<Hyperband>(std::move(table), no_halving, Hyperband::Iterations::one);
+    return std::make_unique<Hyperband>(std::move(table), no_halving, Hyperband::Iterations::one,
+                                       objective_count(experiment.search));
 }
 
 std::unique_ptr<Rule> make_hyperband(Experiment const& experiment, std::optional<std::int64_t> most) {
     auto const halving = halving_of(experiment);
     bool const bounded = most || experiment.search.budget.epochs;
     return std::make_unique<Hyperband>(hyperband_table(halving), halving.eta,
-                                       bounded ? Hyperband::Iterations::endless : Hyperband::Iterations::one);
+                                       bounded ? Hyperband::Iterations::endless : Hyperband::Iterations::one,
+                                       objective_count(experiment.search));
 }
 
 }  // namespace hopscotch

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "experiment/config.hpp"
 #include "search/rule.hpp"
 
 namespace hopscotch {

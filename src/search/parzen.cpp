@@ -64,8 +64,9 @@ std::vector<double> parzen_weights(std::size_t observations) {
     return out;
 }
 
-Parzen::Parzen(std::vector<Axis> axes, std::vector<std::vector<double>> const& rows)
-    : axes_(std::move(axes)), weights_(parzen_weights(rows.size())) {
+Parzen::Parzen(std::vector<Axis> axes, std::vector<std::vector<double>> const& rows, Weights weights)
+    : axes_(std::move(axes)),
+      weights_(weights == Weights::equal ? std::vector<double>(rows.size(), 1.0) : parzen_weights(rows.size())) {
     weights_.push_back(1);
     double const sum = std::accumulate(weights_.begin(), weights_.end(), 0.0);
     for (auto& weight : weights_) weight /= sum;

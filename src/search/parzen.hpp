@@ -24,8 +24,10 @@ struct Axis {
 
 class Parzen {
 public:
+    enum class Weights { newer_more, equal };  // of observations: as parzen_weights() says; 1 each
+
     // rows: one an observation, in the order of the trials: a number for each key (a category's index).
-    Parzen(std::vector<Axis> axes, std::vector<std::vector<double>> const& rows);
+    Parzen(std::vector<Axis> axes, std::vector<std::vector<double>> const& rows, Weights weights = Weights::newer_more);
 
     // `count` points with a number for each key. First `count` uniforms choose kernels. Then each key takes `count`
     // uniforms, categories first.

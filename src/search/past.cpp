@@ -10,7 +10,7 @@ std::vector<PastTrial> usable_past(Space const& space, std::vector<PastTrial> co
     for (auto const& each : past) {
         auto const assignment = with_own_values(space, each.assignment);
         if (!each.losses.empty() && is_in(space, assignment))
-            out.push_back({in_order(space, assignment), each.losses, each.progress});
+            out.push_back({in_order(space, assignment), each.losses, each.progress, each.metrics});
     }
     return out;
 }

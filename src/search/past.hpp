@@ -17,6 +17,7 @@ struct PastTrial {
     std::vector<double> losses;  // of each lap, lower is better; infinity is the last one of a trial that failed
     // cut_off: the run ended before the trial. Its last loss means little, and its configuration may be proposed again.
     Progress progress = Progress::ended;
+    std::vector<std::vector<double>> metrics = {};  // of each lap, as Report::metrics; of one that failed empty
 };
 
 // The trials that this space could propose (is_in of experiment/space.hpp), with their values in the space's order.

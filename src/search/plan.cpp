@@ -2,11 +2,13 @@
 #include "search/plan.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
 
 #include "core/error.hpp"
+#include "experiment/objectives.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/search_section.hpp"
 #include "search/bracket.hpp"
@@ -65,11 +67,13 @@ std::vector<Rung> asha_table(std::int64_t trials, Halving const& halving) {
     return out;
 }
 
-// Not more than this: each result is better than all before it, so from the eta-th on all are promoted.
-std::int64_t most_of_asha(std::int64_t trials, Halving const& halving) {
+// Not more than this: each result is better than all before it, so from the eta-th on all are promoted. Of several
+// objectives each result may also bring an earlier one to the top, so all may be promoted.
+std::int64_t most_of_asha(std::int64_t trials, Halving const& halving, std::size_t objectives) {
     std::vector<Rung> out;
     for (auto epochs : asha_rungs(halving)) {
         out.push_back({trials, epochs});
+        if (objectives > 1 && trials >= halving.eta) continue;
         trials = std::max<std::int64_t>(trials - halving.eta + 1, std::min<std::int64_t>(trials, 1));
     }
     return epochs_of(out);
@@ -200,7 +204,7 @@ void count_hyperband(PlanInput const& input, SearchPlan& plan) {
 void count_asha(PlanInput const& input, SearchPlan& plan) {
     if (input.experiment.search.rule.variant == AshaVariant::stop) return count_trials_at_most(input, plan);
     count_bracket(asha_table(input.many, input.halving), plan);
-    plan.most = most_of_asha(input.many, input.halving);
+    plan.most = most_of_asha(input.many, input.halving, objective_count(input.experiment.search));
     if (!input.stages.empty()) plan.least = 0;  // trials of an earlier stage are not promoted any more
 }
 
@@ -223,6 +227,8 @@ SearchPlan plan_of(Experiment const& experiment, SearchContext const& context) {
         if (!experiment.search.proposals.subject_to.empty()) plan.least = 0;
         limit_epochs(experiment, plan);
     }
+    for (auto const& each : objectives_of(experiment.search))
+        plan.objectives.push_back(fmt::format("{} ({})", each.name, each.mode == Mode::max ? "max" : "min"));
     bool const given = experiment.search.rule.min_epochs.has_value();
     int const first = first_decision(experiment);
     if (!given && first > 1 && first < most_epochs(experiment)) plan.late_start = first;
@@ -249,6 +255,7 @@ std::string text_of(SearchPlan const& plan) {
             out += fmt::format("{} {} to epoch {}", &trials == &plan.brackets[i].front().trials ? "" : ",", trials, epochs);
         out += "\n";
     }
+    if (!plan.objectives.empty()) out += fmt::format("objectives: {}\n", fmt::join(plan.objectives, ", "));
     if (plan.late_start > 0)
         out += fmt::format(
             "no decision before epoch {} (ranks after first epochs are mostly noise); search.min_epochs "

@@ -80,7 +80,8 @@ Verdict RepeatedSearch::report(Report const& report) {
         fail(trial);
         return stopped("");
     }
-    copy.losses.push_back(*report.loss);
+    auto& lap = copy.losses.emplace_back(std::vector{*report.loss});
+    lap.insert(lap.end(), report.metrics.begin(), report.metrics.end());
     bool const whole = lap_is_whole(group_of(trial));
     auto const verdict = whole ? tell(number_of_group(trial)) : Verdict{};
     if (std::ssize(copy.losses) < copy.until) {
@@ -100,10 +101,13 @@ bool RepeatedSearch::lap_is_whole(Group const& group) const {
 // Added in the order of the copies, not of their arrival.
 Verdict RepeatedSearch::tell(std::size_t number) {
     auto& group = groups_[number];
-    double sum = 0;
-    for (auto const& copy : group.copies) sum += copy.losses[static_cast<std::size_t>(group.told)];
+    auto const lap = static_cast<std::size_t>(group.told);
+    std::vector<double> means(group.copies.front().losses[lap].size(), 0.0);
+    for (auto const& copy : group.copies)
+        for (std::size_t i = 0; i < means.size(); ++i) means[i] += copy.losses[lap][i];
+    for (auto& mean : means) mean /= copies_;
     int const epoch = group.told++;
-    return inner_->report({TrialId(number), epoch, sum / copies_});
+    return inner_->report({TrialId(number), epoch, means.front(), {means.begin() + 1, means.end()}});
 }
 
 // The first copies at a decision point wait for the others. A copy at its end does not wait.

@@ -37,7 +37,7 @@ public:
 private:
     struct Copy {
         enum class State { running, waiting, ended } state = State::running;  // waiting: paused at a decision point
-        std::vector<double> losses = {};
+        std::vector<std::vector<double>> losses = {};  // by lap: of search.metric, then Report::metrics
         int until = 0;
     };
     struct Group {

@@ -47,15 +47,24 @@ void best_so_far(std::vector<double>& losses) {
         if (losses[i] != k_worst) losses[i] = std::min(losses[i], losses[i - 1]);
 }
 
+std::vector<Point> points_of(TrialPoints const& points, PastTrial const& past) {
+    std::vector<Point> out;
+    for (std::size_t i = 0; points.are_used() && i < past.losses.size(); ++i)
+        out.push_back(past.losses[i] == k_worst ? k_worst_point : points.of(past.assignment, past.metrics.at(i)));
+    return out;
+}
+
 // A rule compares trials after the same number of epochs: later results of a longer run do not count.
 History known_before(Experiment const& experiment, Space const& space, SearchContext const& context) {
     History out;
     auto const most = static_cast<std::size_t>(most_epochs(experiment));
+    TrialPoints const points(experiment.search, context.measure);
     bool const ruled = procedure_traits(experiment.search.procedure).has_rule;
     for (auto& each : usable_past(space, context.past)) {
         if (ruled && each.losses.size() > most) each.losses.resize(most);
         if (experiment.search.objective == Objective::best) best_so_far(each.losses);
-        out.add_past(std::move(each));
+        auto known = points_of(points, each);
+        out.add_past(std::move(each), std::move(known));
     }
     return out;
 }

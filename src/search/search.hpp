@@ -31,6 +31,7 @@ struct Report {
     int epoch = 0;               // 0-based lap
     std::optional<double> loss;  // lower is better (negate a metric to be maximised). None: failed, diverged or NaN, worse
                                  // than any loss; the trial has ended
+    std::vector<double> metrics = {};  // likewise of the metrics among search.objectives, in their order
 };
 
 // Obeyed at decision points (epoch + 1 == until_epoch). Between them only go_on is allowed.

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "core/rng.hpp"
-#include "experiment/procedures.hpp"
 #include "experiment/steps.hpp"
 #include "search/draw.hpp"
 #include "search/parzen.hpp"
@@ -15,35 +14,46 @@
 namespace hopscotch {
 namespace {
 
-constexpr int k_model_draws = 20;         // to find something new with the model, before a random draw does it
+constexpr int k_model_draws = 20;  // to find something new with the model, before a random draw does it
+constexpr std::size_t k_most_good = 25;
 constexpr std::size_t k_most_bad = 1000;  // the newest: the cost of a proposal must not grow for ever
-
-// The loss by which a trial is judged. None: it has no result of that kind.
-std::optional<double> loss_for(TrialHistory const& trial, int epochs) {
-    if (epochs > 0 && trial.epochs() >= epochs) return trial.losses[static_cast<std::size_t>(epochs) - 1];
-    if (trial.failed()) return k_worst;
-    if (epochs == 0 && trial.state == TrialHistory::State::ended && !trial.losses.empty()) return trial.losses.back();
-    return std::nullopt;
-}
-
-// The rule has preferred other trials so far: this one has not reached the epoch at which trials are compared. Without a
-// rule every trial keeps up: a trial that stops early has its result.
-bool is_left_behind(TrialHistory const& trial, Fidelity fidelity) {
-    using enum TrialHistory::State;
-    return fidelity == Fidelity::deepest && (trial.state == paused || trial.state == ended);
-}
 
 // Trials that fell back count as results too, but the good ones are the best third of the others at most: a rule lets few go
 // far.
-std::size_t good_of(std::size_t judged, std::size_t left_behind) {
-    return std::min(good_results(judged + left_behind), (judged + 2) / 3);
+std::size_t good_of(std::size_t judged, std::size_t left_behind, std::size_t objectives) {
+    return std::min(good_results(judged + left_behind, objectives), (judged + 2) / 3);
 }
 
-// The largest number of epochs that enough trials have; 0: none.
-int deepest_level(History const& history, std::size_t startup) {
-    for (int epochs = history.longest(); epochs > 0; --epochs)
-        if (history.reached(epochs) >= startup) return epochs;
-    return 0;
+// Whether each of the points is among the best `count`.
+std::vector<bool> best_by_loss(std::vector<Point> const& points, std::size_t count) {
+    std::vector<std::pair<double, std::size_t>> ordered;
+    for (std::size_t i = 0; i < points.size(); ++i) ordered.emplace_back(points[i].losses[0], i);
+    std::ranges::nth_element(ordered, ordered.begin() + static_cast<std::ptrdiff_t>(count) - 1);
+    std::vector<bool> out(points.size());
+    for (std::size_t i = 0; i < count; ++i) out[ordered[i].second] = true;
+    return out;
+}
+
+std::vector<bool> best_by_fronts(std::vector<Point> const& points, std::size_t count, std::size_t objectives) {
+    auto const numbers = front_numbers(points);
+    std::vector<bool> out(points.size());
+    for (std::size_t front = 0, left = count; left > 0; ++front) {
+        std::vector<std::size_t> members;
+        std::vector<Losses> losses;
+        for (std::size_t i = 0; i < points.size(); ++i) {
+            if (numbers[i] != front) continue;
+            members.push_back(i);
+            losses.push_back(points[i].losses);
+        }
+        auto const taken = std::min(left, members.size());
+        if (taken < members.size()) {
+            for (auto const i : hypervolume_subset(losses, taken, objectives)) out[members[i]] = true;
+        } else {
+            for (auto const i : members) out[i] = true;
+        }
+        left -= taken;
+    }
+    return out;
 }
 
 bool is_number(Parameter const& parameter) {
@@ -104,12 +114,11 @@ std::vector<std::vector<double>> rows_of(History const& history, std::vector<std
 
 class Tpe : public Sampler {
 public:
-    // A rule ends trials early, so their last losses do not compare.
     Tpe(Experiment const& experiment, Space const& space)
         : experiment_(experiment),
           space_(space),
-          fidelity_(procedure_traits(experiment.search.procedure).has_rule ? Fidelity::deepest : Fidelity::last),
-          model_(space, experiment.search.proposals.tpe),
+          judging_(judging_of(experiment, static_cast<std::size_t>(experiment.search.proposals.tpe.startup))),
+          model_(space, experiment.search.proposals.tpe, judging_.objectives),
           fresh_(space) {}
 
     bool learns() const override { return true; }
@@ -117,8 +126,7 @@ public:
     std::optional<Assignment> ask(History const& history) override {
         Rng rng(sampler_key(experiment_, history));
         Uniform const uniform = [&] { return rng.uniform(); };
-        auto const startup = static_cast<std::size_t>(experiment_.search.proposals.tpe.startup);
-        auto const split = split_results(history, fidelity_, startup);
+        auto const split = split_results(history, judging_);
         for (int i = 0; i < k_model_draws && !split.good.empty(); ++i)
             if (auto found = model_.propose(history, split, uniform);
                 !is_forbidden(space_, found) && !history.has_seen(found))
@@ -129,37 +137,27 @@ public:
 private:
     Experiment const& experiment_;
     Space const& space_;
-    Fidelity fidelity_;
+    Judging judging_;
     TpeModel model_;
     Fresh fresh_;
 };
 
 }  // namespace
 
-std::size_t good_results(std::size_t results) { return std::min<std::size_t>((results + 9) / 10, 25); }
+std::size_t good_results(std::size_t results, std::size_t objectives) {
+    auto const tenth = (results + 9) / 10;
+    return objectives == 1 ? std::min(tenth, k_most_good) : tenth;
+}
 
-GoodAndBad split_results(History const& history, Fidelity fidelity, std::size_t startup) {
-    int const epochs = fidelity == Fidelity::deepest ? deepest_level(history, startup) : 0;
+GoodAndBad split_results(History const& history, Judging const& judging) {
+    auto const [judged, points, others, left_behind] = judge(history, judging);
     GoodAndBad out;
-    if (fidelity == Fidelity::deepest && epochs == 0) return out;
-    using Result = std::pair<double, std::size_t>;
-    std::vector<Result> judged;
-    std::vector<std::size_t> others;
-    std::size_t left_behind = 0;
-    for (std::size_t i = 0; i < history.results(); ++i) {
-        auto const& trial = history.result(i);
-        auto const loss = loss_for(trial, epochs);
-        bool const behind = !loss && is_left_behind(trial, fidelity);
-        left_behind += behind ? 1U : 0U;
-        if (loss) judged.emplace_back(*loss, i);
-        if (behind || (!loss && trial.state == TrialHistory::State::running)) others.push_back(i);
-    }
-    if (judged.size() < startup) return out;
-    auto ordered = judged;
-    auto const last_good = ordered.begin() + static_cast<std::ptrdiff_t>(good_of(judged.size(), left_behind)) - 1;
-    std::nth_element(ordered.begin(), last_good, ordered.end());
-    for (auto const& each : judged)
-        (each <= *last_good && each.first != k_worst ? out.good : out.bad).push_back(each.second);
+    if (judged.empty() || judged.size() < judging.startup) return out;
+    auto const count = good_of(judged.size(), left_behind, judging.objectives);
+    auto const is_good =
+        judging.objectives == 1 ? best_by_loss(points, count) : best_by_fronts(points, count, judging.objectives);
+    for (std::size_t i = 0; i < judged.size(); ++i)
+        (is_good[i] && !has_failed(points[i]) ? out.good : out.bad).push_back(judged[i]);
     auto const results = static_cast<std::ptrdiff_t>(out.bad.size());
     out.bad.insert(out.bad.end(), others.begin(), others.end());
     std::inplace_merge(out.bad.begin(), out.bad.begin() + results, out.bad.end());
@@ -167,7 +165,10 @@ GoodAndBad split_results(History const& history, Fidelity fidelity, std::size_t 
     return out;
 }
 
-TpeModel::TpeModel(Space const& space, TpeConfig const& config) : space_(space), candidates_(config.candidates) {
+TpeModel::TpeModel(Space const& space, TpeConfig const& config, std::size_t objectives)
+    : space_(space),
+      candidates_(config.candidates),
+      weights_of_good_(objectives == 1 ? Parzen::Weights::newer_more : Parzen::Weights::equal) {
     for (auto index : space.order) {
         auto const& parameter = space.parameters[index];
         if (has_one_value(parameter)) continue;
@@ -194,7 +195,7 @@ void TpeModel::choose(History const& history, GoodAndBad const& split, Keys cons
                       Assignment& out) const {
     std::vector<Axis> axes;
     for (auto const* key : keys) axes.push_back(axis_of(*key));
-    Parzen const good(axes, rows_of(history, split.good, keys));
+    Parzen const good(axes, rows_of(history, split.good, keys), weights_of_good_);
     Parzen const bad(axes, rows_of(history, split.bad, keys));
     auto const candidates = good.sample(static_cast<std::size_t>(candidates_), uniform);
     std::vector<double> scores;

@@ -6,28 +6,28 @@
 #include <vector>
 
 #include "search/draw.hpp"
-#include "search/history.hpp"
+#include "search/judged.hpp"
+#include "search/parzen.hpp"
 
 namespace hopscotch {
 
-// Number of good results: ceil(n / 10), at most 25 (Optuna's rule).
-std::size_t good_results(std::size_t results);
-
-// last: the last loss of each ended trial. deepest: the losses after the largest number of epochs with enough losses (BOHB's
-// rule). A trial that the rule stopped or paused before that epoch is bad (unlike BOHB; docs/decisions/0025).
-enum class Fidelity { last, deepest };
+// Number of good results: ceil(n / 10); of one objective at most 25 (Optuna's rule).
+std::size_t good_results(std::size_t results, std::size_t objectives = 1);
 
 // Indices of History::results(), in their order. Failed trials are never good. Pending trials count as bad (constant liar),
-// so that trials at the same time differ. Both empty: fewer than `startup` results.
+// so that trials at the same time differ. A trial that the rule stopped or paused before the epoch at which trials are
+// compared is bad (unlike BOHB; docs/decisions/0025). Both empty: fewer than `startup` results. Of several objectives: the
+// first fronts are good, and of the front that would be too much the part with the largest hypervolume (Ozaki et al., JAIR
+// 73, 2022).
 struct GoodAndBad {
     std::vector<std::size_t> good, bad;
 };
-GoodAndBad split_results(History const& history, Fidelity fidelity, std::size_t startup);
+GoodAndBad split_results(History const& history, Judging const& judging);
 
 // The estimator. It draws candidates near the good trials, and takes the one with the best ratio of good to bad density.
 class TpeModel {
 public:
-    TpeModel(Space const& space, TpeConfig const& config);  // space: must outlive it
+    TpeModel(Space const& space, TpeConfig const& config, std::size_t objectives = 1);  // space: must outlive it
 
     // The result may be forbidden, or a configuration that was proposed before.
     Assignment propose(History const& history, GoodAndBad const& split, Uniform const& uniform) const;
@@ -39,6 +39,7 @@ private:
 
     Space const& space_;
     int candidates_;
+    Parzen::Weights weights_of_good_;
     Keys joint_, single_;  // keys with one density together, and with one each
 };
 

@@ -2,6 +2,7 @@
 #include "view/comparisons.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,31 +10,26 @@
 #include "experiment/config.hpp"
 #include "experiment/measures.hpp"
 #include "experiment/metric.hpp"
+#include "experiment/objectives.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/space.hpp"
 #include "rundir/summary.hpp"
 #include "search/ablation.hpp"
-#include "search/pareto.hpp"
+#include "search/front.hpp"
 #include "view/leaderboard.hpp"
 
 namespace hopscotch {
 namespace {
 
-double value_of(TrialSummary const& trial, std::string_view name, std::map<TrialId, Measures> const& measures) {
+constexpr std::size_t k_fewest_for_a_knee = 3;
+
+double value_of(TrialSummary const& trial, std::string const& name) {
     if (is_metric(name) || may_be_own_metric(name))
         return trial.tally.best ? metric_value(*trial.tally.best, name) : k_no_score;
     if (name == "train_s") return trial.tally.best ? trial.tally.train_s : k_no_score;
-    auto const found = measures.find(trial.id);
-    if (found == measures.end()) return k_no_score;
-    return value_of(found->second, name);
-}
-
-// The search's own mode for its metric; sizes and seconds are better when they are smaller.
-Mode mode_of(std::string const& name, SearchConfig const& search) {
-    if (name == search.metric) return search.mode;
-    if (auto const own = search.pareto.own_modes.find(name); own != search.pareto.own_modes.end()) return own->second;
-    return is_metric(name) ? natural_mode(name) : Mode::min;
+    auto const found = trial.measures.find(name);
+    return found == trial.measures.end() ? k_no_score : found->second;
 }
 
 // By group, or by trial where there are no copies.
@@ -45,17 +41,33 @@ std::optional<double> result_of(Summary const& summary, std::size_t number) {
 
 }  // namespace
 
-std::optional<ParetoFront> pareto_of(Summary const& summary, SearchConfig const& search,
-                                     std::map<TrialId, Measures> const& measures) {
-    auto const known = measure_names();
-    bool const sizes = std::ranges::find_first_of(search.pareto.names, known) != search.pareto.names.end();
-    if (search.pareto.names.size() != 2 || (sizes && measures.empty())) return std::nullopt;
-    ParetoFront out{{search.pareto.names[0], search.pareto.names[1]}, {}};
-    std::vector<TwoValues> points;
-    for (auto const& trial : summary.trials)
-        points.push_back({value_of(trial, out.names[0], measures), value_of(trial, out.names[1], measures)});
-    for (auto const i : pareto_front(points, {mode_of(out.names[0], search), mode_of(out.names[1], search)}))
-        out.points.push_back({summary.trials[i].id, points[i]});
+std::optional<ParetoFront> pareto_of(Summary const& summary, SearchConfig const& search) {
+    ParetoFront out{search.front.names, {}, {}, 0};
+    auto const is_unknown = [&](TrialSummary const& trial) {
+        return std::ranges::any_of(out.names,
+                                   [&](auto const& name) { return is_measure(name) && !trial.measures.contains(name); });
+    };
+    if (out.names.empty() || std::ranges::all_of(summary.trials, is_unknown)) return std::nullopt;
+    std::vector<Point> points;
+    std::vector<std::vector<double>> values;
+    for (auto const& trial : summary.trials) {
+        auto& row = values.emplace_back();
+        auto& point = points.emplace_back();
+        for (std::size_t i = 0; i < out.names.size(); ++i) {
+            row.push_back(value_of(trial, out.names[i]));
+            point.losses[i] = mode_of(search, out.names[i]) == Mode::max ? -row[i] : row[i];
+        }
+        point.violation = violation_of(search, row);
+    }
+    auto const front = pareto_front(points);
+    std::vector<Losses> losses, all;
+    for (auto const& point : points) all.push_back(point.losses);
+    for (auto const i : front) {
+        out.points.push_back({summary.trials[i].id, values[i]});
+        losses.push_back(points[i].losses);
+    }
+    if (front.size() >= k_fewest_for_a_knee) out.knee = out.points[knee(losses)].trial;
+    out.hypervolume = hypervolume_share(all, losses);
     return out;
 }
 
@@ -81,13 +93,19 @@ std::vector<AblationRow> ablation_of(Summary const& summary, Experiment const& e
 
 std::string pareto_text(Summary const& summary) {
     if (!summary.pareto) return "";
-    auto const& [names, points] = *summary.pareto;
-    auto out = fmt::format("Pareto front of {} and {}: {} of {} trials\n", names[0], names[1], points.size(),
-                           summary.trials.size());
-    for (std::size_t i = 0; i < std::min(points.size(), k_leaderboard_rows); ++i)
-        out += fmt::format("     {:>5}  {} {:.6g}, {} {:.6g}\n", points[i].trial.value, names[0], points[i].values[0],
-                           names[1], points[i].values[1]);
-    if (points.size() > k_leaderboard_rows) out += fmt::format("     ... {} more\n", points.size() - k_leaderboard_rows);
+    auto const& front = *summary.pareto;
+    auto const& names = front.names;
+    auto out = fmt::format("Pareto front of {} and {}: {} of {} trials\n", fmt::join(names.begin(), names.end() - 1, ", "),
+                           names.back(), front.points.size(), summary.trials.size());
+    for (std::size_t i = 0; i < std::min(front.points.size(), k_leaderboard_rows); ++i) {
+        auto const& point = front.points[i];
+        out += fmt::format("     {:>5}  ", point.trial.value);
+        for (std::size_t k = 0; k < names.size(); ++k)
+            out += fmt::format("{}{} {:.6g}", k > 0 ? ", " : "", names[k], point.values[k]);
+        out += point.trial == front.knee ? "  (the knee: nearest to the best of all)\n" : "\n";
+    }
+    if (front.points.size() > k_leaderboard_rows)
+        out += fmt::format("     ... {} more\n", front.points.size() - k_leaderboard_rows);
     return out;
 }
 

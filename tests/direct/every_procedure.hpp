@@ -21,6 +21,8 @@ inline std::vector<std::string> every_procedure_and(std::vector<std::string> mor
         R"("procedure": "median", "trials": 20)",
         R"("procedure": "tpe", "trials": 24, "startup": 6)",
         R"("procedure": "pbt", "population": 12, "interval": 2)",
+        R"("procedure": "asha", "trials": 30, "eta": 2, "objectives": ["val_loss", "val_accuracy"])",
+        R"("procedure": "bohb", "startup": 6, "objectives": ["val_accuracy", "val_loss", "train_loss"])",
     };
     out.insert(out.end(), more.begin(), more.end());
     return with_every_procedure(std::move(out));

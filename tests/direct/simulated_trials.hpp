@@ -76,6 +76,11 @@ protected:
         auto const state = stream_key(before, Purpose::synthetic, {lap.epoch, static_cast<std::int64_t>(values)});
         record.state.hash = state;
         record.valid.loss = loss ? loss(id) : Rng(state).uniform();
+        record.valid.correct = Rng(state + 1).uniform();
+        UnitRecord unit;  // of the training loss
+        unit.rows = 1;
+        unit.loss_sum = Rng(state + 2).uniform();
+        record.units.push_back(unit);
         if (bad_) record.outcome = bad_(id);
         if (record.outcome != Outcome::finished) record.reason = "as told";
         if (orders && !states_.contains(id)) record.orders = orders(id);  // not again when it is trained again

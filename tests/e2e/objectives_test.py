@@ -2,6 +2,7 @@
 """What searches compare, through the binary: copies of configurations, constraints, the Pareto front, an ablation's
 table."""
 
+import csv
 import statistics
 import unittest
 import unittest.mock
@@ -46,6 +47,95 @@ class Grouped(Case):
         self.assertEqual(
             (about["trial"], about["epoch"]), (summary["best_trial"], trials[summary["best_trial"]]["best"]["epoch"])
         )
+
+
+TRADED = [
+    {"procedure": "asha", "trials": 12, "eta": 2, "objectives": ["val_accuracy", "parameters"]},
+    {"procedure": "bohb", "startup": 4, "objectives": ["val_loss", "val_accuracy", "state_mb"], "metric": "val_accuracy"},
+    {
+        "procedure": "tpe",
+        "trials": 8,
+        "startup": 4,
+        "objectives": ["val_accuracy", "flops_per_row"],
+        "subject_to": {"val_accuracy": {"above": 0.6}, "parameters": {"above": 1}},
+    },
+]
+
+
+def loss(name, trial):
+    """Lower is better; sizes are those of the trial, metrics those of its best epoch."""
+    value = trial["measures"][name] if name in trial["measures"] else trial["best"][name]
+    return -value if name == "val_accuracy" else value
+
+
+class SeveralObjectives(Grouped):
+    def expect_front(self, folder, search):
+        """The front is that of the trials' values, and trials.csv says the same."""
+        summary, names = self.summary(folder), search["objectives"]
+        rows = {row["id"]: row for row in self.table(folder)}
+        points = {trial["id"]: [loss(name, trial) for name in names] for trial in summary["trials"] if trial["best"]}
+        bounds = search.get("subject_to", {}).get("val_accuracy", {"above": 0})
+        allowed = {id: point for id, point in points.items() if -point[0] > bounds["above"] or len(names) == 3}
+
+        def is_beaten(point):
+            return any(all(a <= b for a, b in zip(other, point)) and other != point for other in allowed.values())
+
+        front = summary["pareto"]
+        expected = {id for id, point in allowed.items() if not is_beaten(point)}
+        self.assertEqual((front["metrics"], set(front["trials"])), (names, expected))
+        self.assertEqual({int(id) for id, row in rows.items() if row["on_front"] == "true"}, expected)
+        self.assertIs(front["knee"] is None, len(expected) < 3)
+        self.assertTrue(front["knee"] is None or front["knee"] in expected)
+        self.assertTrue(0 < front["hypervolume"] <= 1, front["hypervolume"])
+        for name in set(names) & {"parameters", "state_mb", "flops_per_row"}:
+            for trial in summary["trials"]:
+                self.assertEqual(float(rows[str(trial["id"])][name]), trial["measures"][name])
+
+    def table(self, folder):
+        with (self.cwd / folder / "trials.csv").open(newline="") as file:
+            return list(csv.DictReader(file))
+
+    def test_same_decisions_and_bits_on_any_trainers(self):
+        for number, search in enumerate(TRADED):
+            with self.subTest(search=search):
+                expected = self.run_once(search, f"one{number}", "--trainers", "1")
+                self.expect_front(f"one{number}", search)
+                self.assertEqual(self.run_elsewhere(search, f"other{number}", ranks=number == 0), expected)
+                code, out, err = self.run_hopscotch("replay", f"one{number}")
+                self.assertEqual((code, err), (0, ""), out)
+        ended_early = [trial["epochs"] for trial in self.summary("one0")["trials"] if trial["epochs"] < 9]
+        self.assertGreater(len(ended_early), 3, "most trials are not promoted")
+
+    def test_killed_and_resumed(self):
+        expected = self.run_once(TRADED[0], "quiet", "--trainers", "2")
+        self.write(searching(TRADED[0], "out"))
+        for laps in (5, 7, 8) if LONG else (12,):
+            self.killed_at_lap(laps, "3", "--resume")
+        self.resumed("2", "out")
+        self.assertEqual(self.everything("out"), expected)
+        self.expect_front("out", TRADED[0])
+
+    def test_copies_and_an_earlier_run(self):
+        search = {**TRADED[0], "trials": 4, "repeats": 2}
+        self.run_once(search, "copies", "--trainers", "2")
+        self.expect_front("copies", search)
+        later = {**TRADED[1], "start_from": "copies"}
+        expected = self.run_once(later, "later", "--trainers", "1")
+        past = strict_json((self.cwd / "later/start_from.json").read_text())
+        self.assertEqual({len(lap) for each in past for lap in each["metrics"]}, {2}, "two of the objectives are metrics")
+        self.assertEqual(self.run_elsewhere(later, "elsewhere", ranks=False), expected)
+
+    def test_what_a_user_sees(self):
+        self.write(searching(TRADED[0]))
+        code, out, err = self.run_hopscotch("run", "e.json", "--dry-run")
+        self.assertEqual((code, err), (0, ""), out)
+        self.assertIn("objectives: val_accuracy (max), parameters (min)\n", out)
+        self.succeed("--trainers", "2")
+        front = self.summary()["pareto"]["trials"]
+        code, out, err = self.run_hopscotch("predict", "out", "digits", "--trial", str(front[-1]), "--out", "p.csv")
+        self.assertEqual(code, 0, err)
+        page = (self.cwd / "out/report.html").read_text()
+        self.assertIn('"growth"', page)
 
 
 class Copies(Grouped):
@@ -213,6 +303,16 @@ class Objectives(Case):
         code, out, err = self.run_hopscotch("run", "e.json", "--dry-run")
         self.assertEqual(code, 2)
         self.assertIn("/search/pareto: val_mae needs targets", err)
+
+    def test_objectives_that_cannot_be(self):
+        self.write(searching({"procedure": "asha", "trials": 2, "objectives": ["val_accuracy", "val_mae"]}))
+        code, out, err = self.run_hopscotch("run", "e.json", "--dry-run")
+        self.assertEqual(code, 2)
+        self.assertIn("/search/objectives: val_mae needs targets", err)
+        self.write(searching({"procedure": "pbt", "objectives": ["val_accuracy", "parameters"]}))
+        code, out, err = self.run_hopscotch("run", "e.json", "--dry-run")
+        self.assertEqual(code, 2)
+        self.assertIn("/search/objectives: objectives belongs to grid, random, sobol", err)
 
     def test_ablation_prints_what_each_part_is_worth(self):
         self.write(searching({"procedure": "ablation"}))

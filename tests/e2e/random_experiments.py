@@ -17,10 +17,12 @@ def and_new(names, all_names):
 
 RULES = tuple(owners("search", "max_epochs", procedure="grid"))
 FIRST_RULES = ("successive_halving", "hyperband", "bohb", "asha", "median", "pbt")  # as drawn since the first seeds
-NEW_RULES = tuple(each for each in RULES if each not in FIRST_RULES)
-SAMPLERS = tuple(each for each in known("search", "procedure") if each not in RULES)
-SAMPLERS_OF_RULES = and_new(("random", "random", "sobol", "grid", "manual"), known("search", "sampler", procedure="asha"))
+FIRST_SAMPLERS = ("grid", "random", "sobol", "tpe", "manual", "ablation")  # likewise
+NEW = tuple(each for each in known("search", "procedure") if each not in FIRST_RULES + FIRST_SAMPLERS)
+SAMPLERS_OF_RULES = ("random", "random", "sobol", "grid", "manual", "tpe")
+NEW_OF_RULES = tuple(each for each in known("search", "sampler", procedure="asha") if each not in SAMPLERS_OF_RULES)
 COUNTED = owners("search", "trials", procedure="pbt")
+WITH_OBJECTIVES = owners("search", "objectives", procedure="pbt")
 OF_RULES = {key: owners("search", key, procedure="grid") for key in ("eta", "variant", "min_epochs", "min_trials", "keep")}
 GROUPS = and_new(("allreduce", "parameter_server", "model_averaging"), owners("strategy", "scale_lr", name="mop"))
 STRATEGIES = and_new(("mop", "task_parallel", "sequential", *GROUPS), known("strategy", "name"))  # of GROUPS: K matters
@@ -93,10 +95,10 @@ class Maker:
     def __init__(self, seed):
         self.draw = random.Random(f"experiment {seed}")
         one_of = self.draw.choice
-        self.procedure = one_of(SAMPLERS + FIRST_RULES + ("asha", "pbt"))
-        rare = random.Random(f"new rule {seed}")  # another stream: what the first seeds draw stays
-        if NEW_RULES and rare.random() < 0.05 * len(NEW_RULES):
-            self.procedure = rare.choice(NEW_RULES)
+        self.procedure = one_of(FIRST_SAMPLERS + FIRST_RULES + ("asha", "pbt"))
+        self.rare = random.Random(f"new rule {seed}")  # another stream: what the first seeds draw stays
+        if NEW and self.rare.random() < 0.05 * len(NEW):
+            self.procedure = self.rare.choice(NEW)
         self.rule = self.procedure in RULES
         self.pbt = self.procedure == "pbt"
         self.sampler = self.sampler_of()
@@ -118,13 +120,12 @@ class Maker:
         )
 
     def sampler_of(self):
-        if self.procedure in SAMPLERS:
+        if not self.rule:
             return self.procedure
-        return (
-            "tpe"
-            if self.procedure == "bohb"
-            else self.draw.choice([each for each in SAMPLERS_OF_RULES if not (self.pbt and each == "tpe")])
-        )
+        if self.procedure == "bohb":
+            return "tpe"
+        drawn = self.draw.choice([each for each in SAMPLERS_OF_RULES if not (self.pbt and each == "tpe")])
+        return self.rare.choice((drawn, *NEW_OF_RULES)) if not self.pbt and self.rare.random() < 0.1 else drawn
 
     def strategy_section(self):
         one_of = self.draw.choice
@@ -372,7 +373,7 @@ class Maker:
         budget = self.some(0.4, budget=lambda: self.budget(metric))
         if self.procedure in ("hyperband", "bohb"):  # with such a budget there is more than one iteration of it
             budget.get("budget", {}).pop("trials", None)
-        return {
+        section = {
             "procedure": self.procedure,
             **({"sampler": self.sampler} if self.rule and self.procedure != "bohb" else {}),
             "metric": metric,
@@ -390,6 +391,7 @@ class Maker:
             **({"min_trials": 2} if has("min_trials") else {}),
             **(self.some(0.5, keep=lambda: one_of((1, 2, 50))) if has("keep") else {}),
             **({"startup": one_of((2, 4)), **self.some(0.3, multivariate=False)} if self.sampler == "tpe" else {}),
+            **({"parents": 3} if self.sampler == "nsga2" else {}),
             **(
                 {"population": min(8, self.trials), "interval": one_of((1, 1, 2)), "quantile": one_of((0.25, 0.34, 0.5))}
                 if self.pbt
@@ -397,6 +399,17 @@ class Maker:
             ),
             **({"configurations": self.configurations(keys)} if self.sampler == "manual" else {}),
         }
+        return self.traded(section)
+
+    def traded(self, section):
+        """Now and then with several objectives."""
+        if self.procedure not in WITH_OBJECTIVES or self.rare.random() >= 0.15:
+            return section
+        section.pop("objective", None)
+        others = [name for name in ("parameters", "state_mb", "val_loss", "train_loss") if name != section["metric"]]
+        names = [section["metric"], *self.rare.sample(others, self.rare.choice((1, 1, 2)))]
+        section["objectives"] = self.rare.sample(names, len(names))
+        return section
 
     def run_section(self):
         whole = self.strategy["name"] != "model_averaging" or self.strategy["momentum"] != "local"

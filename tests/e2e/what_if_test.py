@@ -121,6 +121,23 @@ class WhatIf(Case):
             self.assertEqual(played["not_known"], 0)
             self.assertLessEqual(played["best"], one["best_known"])
 
+    def test_several_objectives(self):
+        objectives = ["val_accuracy", "parameters"]
+        self.train(procedure="asha", trials=9, eta=2, objectives=objectives)
+        self.expect_own()
+        own = json.loads(self.what_if("out", "--json"))["searches"][0]["played"][0]
+        self.assertAlmostEqual(own["hypervolume"], self.summary()["pareto"]["hypervolume"], 12)
+        others = ("--procedure", "random", "--procedure", "median", "--procedure", "hyperband", "--orders", "3")
+        for search in json.loads(self.what_if("out", *others, "--json"))["searches"]:
+            for played in search["played"]:
+                self.assertTrue(0 < played["hypervolume"] <= 1, search)
+        self.assertIn("hypervolume", self.what_if("out", *others).splitlines()[3])
+        self.train("--overwrite", procedure="tpe", trials=6, startup=3, objectives=["val_loss", "state_mb", "train_loss"])
+        self.expect_own()
+        (self.cwd / "t.csv").write_text("lr,epoch,val_accuracy\n1,1,0.5\n2,1,0.6\n")
+        asked = ("t.csv", "--procedure", "asha", "--set", 'search.objectives=["val_loss","train_loss"]')
+        self.assertIn("search.objectives cannot be played (a table is read with one metric)", self.what_if(*asked, expect=2))
+
     def test_tables(self):
         rows = ["lr,epoch,val_accuracy,seconds"]
         for lr in range(1, 10):

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "documents.hpp"
+#include "experiment/objectives.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/search_section.hpp"
 
@@ -60,7 +61,7 @@ TEST(SearchSection, WhatIsCompared) {
     EXPECT_EQ(out.copies.repeats, 3);
     EXPECT_EQ(out.copies.folds, 2);
     EXPECT_EQ(out.copies.count(), 6);
-    EXPECT_EQ(out.pareto.names, (std::vector<std::string>{"val_accuracy", "parameters"}));
+    EXPECT_EQ(out.front.names, (std::vector<std::string>{"val_accuracy", "parameters"}));
     ASSERT_EQ(out.proposals.subject_to.size(), 2U);
     EXPECT_EQ(out.proposals.subject_to[0].name, "parameters");
     EXPECT_EQ(out.proposals.subject_to[0].below, 1e6);
@@ -95,7 +96,7 @@ TEST(SearchSection, Constraints) {
         "e.json:2:40: /search/subject_to/parametrs: is not known and cannot be constrained (known: parameters, state_mb, "
         "flops_per_row)\n"
         "e.json:2:66: /search/subject_to/val_loss: is a result and cannot be constrained (known: parameters, state_mb, "
-        "flops_per_row)\n"
+        "flops_per_row); name it in search.objectives, too\n"
         "e.json:2:94: /search/subject_to/parameters/below: missing (required); say which values are allowed, for example "
         "{\"below\": 1e6}\n"
         "e.json:3:35: /search/subject_to/state_mb/below: must be greater than above (got 2 <= 3; no value is between them)\n"
@@ -110,6 +111,45 @@ TEST(SearchSection, ParetoIsOfTwo) {
               "e.json:2:22: /search/pareto: expected two different names, ");
     EXPECT_EQ(said(R"({"pareto": ["val_loss", "params"]})").substr(0, 59),
               "e.json:2:22: /search/pareto: unknown value \"params\" (known:");
+}
+
+TEST(SearchSection, Objectives) {
+    auto const out = read(R"({"procedure": "asha", "trials": 9, "objectives": ["parameters", "val_loss", "val_accuracy"],
+        "subject_to": {"val_accuracy": {"above": 0.9}, "state_mb": {"below": 3}}})");
+    EXPECT_EQ(out.metric, "val_loss") << "the first metric";
+    EXPECT_EQ(out.mode, Mode::min);
+    EXPECT_EQ(objectives_of(out), (std::vector<ObjectiveMeasure>{{"parameters", Mode::min, false},
+                                                                 {"val_loss", Mode::min, true},
+                                                                 {"val_accuracy", Mode::max, true}}));
+    EXPECT_EQ(objective_count(out), 3U);
+    EXPECT_EQ(objective_count(read("{}")), 1U);
+    EXPECT_EQ(violation_of(out, {100, 1, 0.95}), 0);
+    EXPECT_NEAR(violation_of(out, {100, 1, 0.45}), 0.5, 1e-12) << "half of the bound is missing";
+    EXPECT_GT(violation_of(out, {100, 1, 0.9}), 0) << "bounds are exclusive";
+    EXPECT_EQ(read(R"({"objectives": ["val_loss", "val_accuracy"], "metric": "val_accuracy"})").metric, "val_accuracy");
+    auto const reversed = read(R"({"objectives": ["val_loss", "val_accuracy"], "mode": "max"})");
+    EXPECT_EQ(objectives_of(reversed)[0].mode, Mode::max) << "search.mode is that of search.metric";
+}
+
+TEST(SearchSection, ObjectivesThatCannotBe) {
+    EXPECT_EQ(said(R"({"objectives": ["parameters", "state_mb"]})"),
+              "e.json:2:26: /search/objectives: name no metric (a search needs a result of the training); add "
+              "\"val_accuracy\"");
+    EXPECT_EQ(said(R"({"objectives": ["val_loss"]})"),
+              "e.json:2:26: /search/objectives: expected two or three different names, for example [\"val_accuracy\", "
+              "\"parameters\"]");
+    EXPECT_EQ(said(R"({"objectives": ["val_loss", "train_s"]})").substr(0, 64),
+              "e.json:2:26: /search/objectives: unknown value \"train_s\" (known:");
+    EXPECT_EQ(said(R"({"objectives": ["val_loss", "parameters"], "metric": "val_accuracy"})"),
+              "e.json:2:64: /search/metric: must be one of objectives (it chooses the best epoch of a trial and the best "
+              "trial; got val_accuracy); name one of val_loss, parameters");
+    EXPECT_EQ(said(R"({"objectives": ["val_loss", "parameters"], "objective": "best"})"),
+              "e.json:2:67: /search/objective: cannot be best with objectives (each may be best after another epoch); leave "
+              "it out");
+    EXPECT_EQ(said(R"({"objectives": ["val_loss", "parameters"], "pareto": ["val_loss", "train_s"]})"),
+              "e.json:2:64: /search/pareto: has no effect beside objectives (their front is listed); leave it out");
+    EXPECT_EQ(said(R"({"procedure": "median", "trials": 3, "objectives": ["val_loss", "parameters"]})").substr(0, 64),
+              "e.json:2:62: /search/objectives: objectives belongs to grid, ran");
 }
 
 TEST(SearchSection, Hours) {

@@ -68,9 +68,16 @@ std::filesystem::path a_run(Scratch const& scratch) {
     return directory.path();
 }
 
+SearchConfig comparing(std::string const& metric, Mode mode = Mode::max) {
+    SearchConfig out;
+    out.metric = metric;
+    out.mode = mode;
+    return out;
+}
+
 std::string refusal(std::filesystem::path const& directory, std::string const& metric) {
     try {
-        past_trials(read_run(directory), metric, Mode::max);
+        past_trials(read_run(directory), comparing(metric));
     } catch (DataError const& error) {
         return error.what();
     }
@@ -92,7 +99,7 @@ TEST(PastRun, IsReadAndWrittenAndReadAgain) {
     Scratch scratch;
     auto const run = read_run(a_run(scratch));
     EXPECT_EQ(run.facts.dataset_hash, "abc");
-    auto const trials = past_trials(run, "val_accuracy", Mode::max);
+    auto const trials = past_trials(run, comparing("val_accuracy"));
     expect_the_run(trials);
     std::ofstream(scratch / "start_from.json") << to_json(trials).dump();
     expect_the_run(read_past_trials(scratch / "start_from.json"));
@@ -100,8 +107,28 @@ TEST(PastRun, IsReadAndWrittenAndReadAgain) {
 
 TEST(PastRun, AnotherMetricOfTheSameRun) {
     Scratch scratch;
-    auto const trials = past_trials(read_run(a_run(scratch)), "val_loss", Mode::min);
+    auto const trials = past_trials(read_run(a_run(scratch)), comparing("val_loss", Mode::min));
     EXPECT_EQ(trials.at(0).losses, (std::vector{0.5, 0.5}));
+}
+
+TEST(PastRun, SeveralObjectivesAreReadAndWrittenAndReadAgain) {
+    Scratch scratch;
+    auto search = comparing("val_accuracy");
+    search.front.compares = true;
+    search.front.names = {"val_loss", "parameters", "val_accuracy"};
+    auto const expect = [](std::vector<PastTrial> const& trials) {
+        ASSERT_EQ(trials.size(), 3U);
+        EXPECT_EQ(trials[0].losses, (std::vector{-0.8, -0.9}));
+        EXPECT_EQ(trials[0].metrics, (std::vector<std::vector<double>>{{0.5, -0.8}, {0.5, -0.9}}));
+        EXPECT_EQ(trials[2].metrics, (std::vector<std::vector<double>>{{0.5, -0.1}, {}})) << "its second lap has diverged";
+    };
+    auto const run = read_run(a_run(scratch));
+    auto const trials = past_trials(run, search);
+    expect(trials);
+    std::ofstream(scratch / "start_from.json") << to_json(trials).dump();
+    expect(read_past_trials(scratch / "start_from.json"));
+    search.front.names = {"val_accuracy", "val_mae"};
+    EXPECT_THROW(past_trials(run, search), DataError) << "no lap has both";
 }
 
 TEST(PastRun, WhatCannotBeUsedIsRefused) {

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "core/rng.hpp"
+#include "made_up_metrics.hpp"
 #include "search/search.hpp"
 #include "search_experiment.hpp"
 
@@ -28,9 +28,9 @@ public:
     };
     using Loss = std::function<std::optional<double>(TrialId, Trial const&, int epochs)>;
 
-    // loss: after this many epochs; none: the trial fails there.
-    FakeDirector(Search& search, std::size_t in_flight, Loss loss, std::uint64_t seed)
-        : search_(search), in_flight_(in_flight), loss_(std::move(loss)), rng_(seed) {}
+    // loss: after this many epochs; none: the trial fails there. metrics: number of those among search.objectives.
+    FakeDirector(Search& search, std::size_t in_flight, Loss loss, std::uint64_t seed, std::size_t metrics = 0)
+        : search_(search), in_flight_(in_flight), metrics_(metrics), loss_(std::move(loss)), rng_(seed) {}
 
     // To the end, or at most this many laps. False: the contract was broken, see the failure.
     bool run(std::size_t most_laps = 1'000'000) {
@@ -95,7 +95,7 @@ protected:
     void advance(TrialId id) {
         auto& trial = trials_[id.index()];
         auto const loss = loss_(id, trial, trial.epochs + 1);
-        auto const verdict = search_.report({id, trial.epochs++, loss});
+        auto const verdict = search_.report({id, trial.epochs++, loss, made_up_metrics(id, loss, metrics_)});
         if (!loss) return end(id, State::failed);
         trial.losses.push_back(*loss);
         if (trial.epochs < trial.until)
@@ -137,7 +137,7 @@ protected:
     }
 
     Search& search_;
-    std::size_t in_flight_;
+    std::size_t in_flight_, metrics_;
     Loss loss_;
     Rng rng_;
     std::vector<Trial> trials_;

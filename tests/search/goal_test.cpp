@@ -29,33 +29,47 @@ std::string random_until(std::string const& budget, int trials = 50) {
 
 TEST(Goal, TargetIsReachedByEquals) {
     Goal max(config(Mode::max, 0.9, {}));
-    max.report(TrialId(3), 2, -0.8999);
+    max.report(TrialId(3), 2, -0.8999, {{-0.8999}});
     EXPECT_FALSE(max.is_over());
-    max.report(TrialId(4), 5, -0.9);
+    max.report(TrialId(4), 5, -0.9, {{-0.9}});
     EXPECT_EQ(max.why(), "budget.target: trial 4 has val_accuracy 0.9 after epoch 5");
-    max.report(TrialId(5), 1, -0.95);
+    max.report(TrialId(5), 1, -0.95, {{-0.95}});
     EXPECT_EQ(max.why(), "budget.target: trial 4 has val_accuracy 0.9 after epoch 5") << "the first one";
     Goal min(config(Mode::min, 0.25, {}));
-    min.report(TrialId(0), 1, 0.26);
+    min.report(TrialId(0), 1, 0.26, {{0.26}});
     EXPECT_FALSE(min.is_over());
-    min.report(TrialId(0), 2, 0.2);
+    min.report(TrialId(0), 2, 0.2, {{0.2}});
     EXPECT_TRUE(min.is_over());
 }
 
 TEST(Goal, PatienceCountsTrialsThatLeaveWithoutABest) {
     Goal goal(config(Mode::min, {}, 2));
-    goal.report(TrialId(0), 1, 5);
-    goal.report(TrialId(1), 1, 6);
+    goal.report(TrialId(0), 1, 5, {{5}});
+    goal.report(TrialId(1), 1, 6, {{6}});
     goal.rests(TrialId(1));  // 1
     goal.rests(TrialId(0));  // its own best: does not count
-    goal.report(TrialId(2), 1, 5);
-    goal.report(TrialId(3), 1, 4);  // from 0 again
-    goal.rests(TrialId(2));         // 1: as good is not better
+    goal.report(TrialId(2), 1, 5, {{5}});
+    goal.report(TrialId(3), 1, 4, {{4}});  // from 0 again
+    goal.rests(TrialId(2));                // 1: as good is not better
     EXPECT_FALSE(goal.is_over());
     goal.rests(TrialId(3));  // a best of its own, though it has left before
     EXPECT_FALSE(goal.is_over());
     goal.rests(TrialId(3));  // taken up again and paused again, without
     EXPECT_EQ(goal.why(), "budget.patience: 2 trials in a row without a better val_loss");
+}
+
+TEST(Goal, OfSeveralObjectivesATrialIsBetterIfNoneDominatesIt) {
+    auto search = config(Mode::min, {}, 1);
+    search.front = {{"val_loss", "parameters"}, {}, true};
+    Goal goal(search);
+    goal.report(TrialId(0), 1, 5, {{5, 100}});
+    goal.report(TrialId(1), 1, 6, {{6, 50}});  // worse in val_loss, and smaller
+    goal.rests(TrialId(1));
+    goal.rests(TrialId(0));
+    EXPECT_FALSE(goal.is_over());
+    goal.report(TrialId(2), 1, 6, {{6, 50}});  // as good as trial 1
+    goal.rests(TrialId(2));
+    EXPECT_EQ(goal.why(), "budget.patience: 1 trial in a row without one that joins the Pareto front");
 }
 
 TEST(Goal, NobodyStartsOrGoesOnOnceTheTargetIsReached) {

@@ -127,13 +127,13 @@ TEST(Past, TpeNeedsNoStartup) {
 TEST(Past, WhatWasCutOffOrFailedIsNoGoodResult) {
     History history;
     for (auto& each : results(12)) history.add_past(std::move(each));
-    EXPECT_EQ(split_results(history, Fidelity::last, 10).good, (std::vector<std::size_t>{7, 8}));
+    EXPECT_EQ(split_results(history, {Fidelity::last, 10}).good, (std::vector<std::size_t>{7, 8}));
     history.add_past({rate(0.69), {0.001}, PastTrial::Progress::cut_off});
     history.add_past({rate(0.71), {0.001, k_worst}});
     history.add(rate(0.5), 1);
     history.add_loss(TrialId(0), 0.0001);
     history.of(TrialId(0)).state = TrialHistory::State::ended;
-    auto const split = split_results(history, Fidelity::last, 10);
+    auto const split = split_results(history, {Fidelity::last, 10});
     EXPECT_EQ(split.good, (std::vector<std::size_t>{8, 14})) << "trials of this run come after those of the past";
     EXPECT_EQ(std::count(split.bad.begin(), split.bad.end(), 12U), 0) << "cut off";
     EXPECT_EQ(std::count(split.bad.begin(), split.bad.end(), 13U), 1) << "failed";

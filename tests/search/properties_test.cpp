@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "every_procedure.hpp"
+#include "experiment/measures.hpp"
+#include "experiment/objectives.hpp"
 #include "experiment/space.hpp"
 #include "fake_director.hpp"
 #include "long_suite.hpp"
@@ -71,6 +73,7 @@ std::string random_search(Rng& rng, ProcedureTraits const& row, std::string cons
         auto const sampler = random_sampler(rng, row);
         add("sampler", "\"" + sampler + "\"");
         if (std::ranges::count(samplers_with("startup"), sampler) > 0) add("startup", 1 + below(rng, 8));
+        if (std::ranges::count(samplers_with("parents"), sampler) > 0) add("parents", 2 + below(rng, 8));
     }
     if (has_key(row, "population")) {
         add("population", 1 + below(rng, 12));
@@ -78,7 +81,12 @@ std::string random_search(Rng& rng, ProcedureTraits const& row, std::string cons
         add("quantile", below(rng, 3) * 0.25);
     }
     if (samples_with(row, "startup")) add("startup", 1 + below(rng, 8));
+    if (samples_with(row, "parents")) add("parents", 2 + below(rng, 8));
     if (samples_with(row, "multivariate") && !row.has_rule && one_in(rng, 2)) add("multivariate", false);
+    if (has_key(row, "objectives") && one_in(rng, 3)) {
+        out += R"(, "objectives": ["val_loss", "parameters")" + std::string(one_in(rng, 2) ? R"(, "train_loss"])" : "]");
+        if (one_in(rng, 3)) out += R"(, "subject_to": {"val_loss": {"below": 2}})";
+    }
     if (one_in(rng, 3)) out += ", \"forbid\": [{\"" + prefix + "0\": \"q\", \"" + prefix + "1\": {\"above\": 1}}]";
     return out + "}";
 }
@@ -155,6 +163,11 @@ Experiment any_experiment(std::string const& search, std::string const& space, i
     return out;
 }
 
+std::size_t search_metrics(Experiment const& experiment) {
+    auto const objectives = objectives_of(experiment.search);
+    return static_cast<std::size_t>(std::ranges::count_if(objectives, &ObjectiveMeasure::is_metric));
+}
+
 class Any : public ::testing::TestWithParam<ProcedureTraits> {};
 
 TEST_P(Any, SpaceOrderOfArrivalAndFailures) {
@@ -170,7 +183,9 @@ TEST_P(Any, SpaceOrderOfArrivalAndFailures) {
         Problems said("");
         auto const space = read_space(experiment, said);
         ASSERT_EQ(said.text(), "") << about;
-        auto const search = make_search(experiment);
+        SearchContext context;
+        context.measure = [](Assignment const& each) { return Measures{std::floor(3 * loss_of(each, 1)), 1, 1}; };
+        auto const search = make_search(experiment, context);
         double const failing = one_in(rng, 3) ? 0 : rng.uniform() * (one_in(rng, 5) ? 1 : 0.2);
         FakeDirector director(
             *search, 1 + below(rng, 12),
@@ -178,7 +193,7 @@ TEST_P(Any, SpaceOrderOfArrivalAndFailures) {
                 if (rng.uniform() < failing) return std::nullopt;
                 return loss_of(trial.assignment, epoch);
             },
-            seed);
+            seed, search_metrics(experiment));
         ASSERT_TRUE(director.run(100'000)) << about;
         std::set<std::string> texts;
         for (auto const& trial : director.trials()) {

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "experiment/measures.hpp"
 #include "fake_director.hpp"
+#include "search/front.hpp"
 #include "search/rungs.hpp"
 
 namespace hopscotch {
@@ -190,6 +192,75 @@ TEST(Asha, EveryPromotionIsAmongTheBestOfItsRung) {
         for (auto const& trial : director.trials())
             EXPECT_TRUE(trial.epochs == 1 || trial.epochs == 3 || trial.epochs == 9 || trial.epochs == 27);
     }
+}
+
+// The loss of a trial, and a size that its configuration has.
+struct Traded {
+    std::vector<double> losses;
+    SearchContext context;
+    std::vector<Point> points(std::vector<FakeDirector::Trial> const& trials) const {
+        std::vector<Point> out;
+        for (std::size_t i = 0; i < trials.size(); ++i)
+            out.push_back({{losses[i], context.measure(trials[i].assignment).parameters}});
+        return out;
+    }
+};
+
+Traded traded(std::size_t trials, std::uint64_t seed) {
+    Traded out;
+    Rng rng(seed);
+    for (std::size_t i = 0; i < trials; ++i) out.losses.push_back(std::floor(rng.uniform() * 20));  // with ties
+    out.context.measure = [](Assignment const& each) { return Measures{std::floor(20 * each[0].second.number()), 1, 1}; };
+    return out;
+}
+
+TEST(SuccessiveHalving, OfTwoObjectivesTheFirstByRankGoOn) {
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        auto const world = traded(27, seed);
+        auto const search =
+            make_search(search_experiment(
+                            R"({"procedure": "successive_halving", "trials": 27, "objectives": ["val_loss", "parameters"]})",
+                            k_unit, train_for(9), std::to_string(seed)),
+                        world.context);
+        FakeDirector director(*search, 1 + seed % 9, fixed_losses(world.losses), seed, 1);
+        ASSERT_TRUE(director.run());
+        auto const order = by_rank(world.points(director.trials()));
+        for (std::size_t place = 0; place < 27; ++place)
+            EXPECT_EQ(director.trials()[order[place]].epochs > 1, place < 9) << "seed " << seed << " place " << place;
+    }
+}
+
+TEST(Asha, OfTwoObjectivesTheFirstByRankGoOn) {
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+        auto const world = traded(60, seed);
+        auto const search = make_search(search_experiment(R"({"procedure": "asha", "min_epochs": 1, "trials": 60,
+                                              "objectives": ["val_loss", "parameters"]})",
+                                                          k_unit, train_for(27), std::to_string(seed)),
+                                        world.context);
+        FakeDirector director(*search, 6, fixed_losses(world.losses), seed, 1);
+        ASSERT_TRUE(director.run());
+        auto const order = by_rank(world.points(director.trials()));
+        for (std::size_t place = 0; place < 20; ++place) EXPECT_GE(director.trials()[order[place]].epochs, 3) << seed;
+        EXPECT_LT(director.count_at(3), 50U) << "most are not promoted";
+        EXPECT_GE(director.count(State::stopped), 1U) << "too many trials dominate some";
+    }
+}
+
+// Epoch 1: 0.5 misses the bound by less than 0.9 does, whatever their sizes are.
+TEST(Asha, WhoMeetsTheBoundGoesFirst) {
+    auto world = traded(4, 1);
+    world.losses = {0.9, 0.5, 0.1, 0.6};
+    auto const search = make_search(
+        search_experiment(
+            R"({"procedure": "successive_halving", "trials": 4, "eta": 2, "objectives": ["val_loss", "parameters"],
+                              "subject_to": {"val_loss": {"below": 0.2}}})",
+            k_unit, train_for(4)),
+        world.context);
+    FakeDirector director(*search, 1, fixed_losses(world.losses), 1, 1);
+    ASSERT_TRUE(director.run());
+    EXPECT_EQ(director.trials()[2].epochs, 4);
+    EXPECT_EQ(director.trials()[1].epochs, 2);
+    EXPECT_EQ(director.trials()[0].epochs + director.trials()[3].epochs, 2);
 }
 
 // Completed curves 1.0, .9, 1.2 at the first epoch.

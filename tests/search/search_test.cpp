@@ -272,7 +272,7 @@ TEST(MakeSearch, KnowsWhatTheReaderKnows) {
         auto const experiment = experiment_with(R"({"train.optimizer.lr": [0.1, 0.2]})",
                                                 "{" + named(row) + (counted ? R"(, "trials": 2})" : "}"));
         auto const made = make_search(experiment);
-        bool const learns = samples_with(row, "startup");
+        bool const learns = samples_with(row, "startup") || samples_with(row, "parents");
         EXPECT_EQ(made->decides_nothing(), !row.has_rule && !learns) << name;
         EXPECT_EQ(made->clones(), row.clones);
         EXPECT_TRUE(procedure_named(name).rule != nullptr && procedure_named(name).count != nullptr) << name;

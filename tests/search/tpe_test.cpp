@@ -2,7 +2,9 @@
 // Optuna's numbers (master of 2026-11 and 5.0.0), to ten digits.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <map>
 #include <random>
 
 #include "fake_director.hpp"
@@ -106,7 +108,7 @@ std::vector<Assignment> optuna_sequence(Space const& space, TpeConfig const& con
     std::vector<Assignment> out;
     for (std::size_t i = 0; i < trials; ++i) {
         out.push_back(i < 10 ? draw(space, random)
-                             : model.propose(history, split_results(history, Fidelity::last, 10), modelled));
+                             : model.propose(history, split_results(history, {Fidelity::last, 10}), modelled));
         history.add(out.back(), 1);
         history.add_loss(TrialId(i), loss(out.back()));
         history.of(TrialId(i)).state = TrialHistory::State::ended;
@@ -158,6 +160,61 @@ void expect_mixed_sequence(TpeConfig const& config, std::vector<Row> const& expe
     }
 }
 
+// Likewise with two or three objectives: create_study(directions=["minimize"] * n), sampler TPESampler(seed=42,
+// multivariate, constant_liar=False); Optuna's own default is multivariate=False there.
+void expect_sequence_of_objectives(bool multivariate, std::size_t objectives,
+                                   std::map<std::size_t, std::array<double, 2>> const& expected) {
+    auto const space = space_from(R"({"x": {"type": "float", "low": 0, "high": 1},
+                                      "y": {"type": "float", "low": 0, "high": 1}})");
+    TpeConfig config;
+    config.multivariate = multivariate;
+    History history;
+    TpeModel const model(space, config, objectives);
+    auto const random = numpy_stream(42), modelled = numpy_stream(42);
+    for (std::size_t i = 0; i < 40; ++i) {
+        auto const tried = i < 10
+                               ? draw(space, random)
+                               : model.propose(history, split_results(history, {Fidelity::last, 10, objectives}), modelled);
+        double const x = tried[0].second.number(), y = tried[1].second.number();
+        history.add(tried, 1);
+        Point point{{x * x + y, (x - 1) * (x - 1) + (1 - y) * (1 - y) / 2}};
+        if (objectives == 3) point.losses[2] = std::abs(x - y);
+        history.add_loss(TrialId(i), point.losses[0]);
+        history.add_point(TrialId(i), point);
+        history.of(TrialId(i)).state = TrialHistory::State::ended;
+        if (auto const known = expected.find(i); known != expected.end()) {
+            EXPECT_NEAR(x, known->second[0], 6e-11) << i << " of " << objectives;
+            EXPECT_NEAR(y, known->second[1], 6e-11) << i << " of " << objectives;
+        }
+    }
+}
+
+TEST(Tpe, OptunasSequencesOfSeveralObjectives) {
+    expect_sequence_of_objectives(true, 2,
+                                  {{10, {.4959078219, .184381342}},
+                                   {11, {.8522853269, .133223815}},
+                                   {15, {.9896992778, .6268836449}},
+                                   {20, {.6195339431, .4012509053}},
+                                   {25, {.7569638414, .7169890256}},
+                                   {39, {.3595608847, .1479853948}}});
+    expect_sequence_of_objectives(true, 3,
+                                  {{10, {.4959078219, .184381342}},
+                                   {11, {.027461281, .3244124569}},
+                                   {20, {.4311877053, .7179195164}},
+                                   {30, {.7309113023, .6621671164}},
+                                   {39, {.2984634606, .1938005344}}});
+    expect_sequence_of_objectives(false, 2,
+                                  {{10, {.9521630978, .005997183}},
+                                   {20, {.9119167232, .6895366011}},
+                                   {30, {.3343360872, .4948388952}},
+                                   {39, {.6036416247, .750997236}}});
+    expect_sequence_of_objectives(false, 3,
+                                  {{10, {.9521630978, .005997183}},
+                                   {20, {.7165296437, .6906510438}},
+                                   {30, {.3959656149, .3488901629}},
+                                   {39, {.1703688082, .9232054781}}});
+}
+
 // Of Optuna 5.0.0 with argsort(kind="stable"): NumPy's default leaves open which of equal kernels is next to its neighbours.
 TEST(Tpe, OptunasSequenceOfAllKindsTogether) {
     expect_mixed_sequence({}, {{10, 0.0002252656479547921, 6, "x", 14, 0.25},
@@ -189,25 +246,25 @@ TEST(Tpe, WhatCountsAsGoodAndBad) {
         history.of(TrialId(trial)).state = TrialHistory::State::ended;
     };
     for (int i = 0; i < 9; ++i) end(i, {9.0, 8.0 - i});
-    EXPECT_TRUE(split_results(history, Fidelity::last, 10).good.empty()) << "nine results are too few";
+    EXPECT_TRUE(split_results(history, {Fidelity::last, 10}).good.empty()) << "nine results are too few";
     end(9, {k_worst});
-    auto split = split_results(history, Fidelity::last, 10);
+    auto split = split_results(history, {Fidelity::last, 10});
     EXPECT_EQ(split.good, (std::vector<std::size_t>{8}));
     EXPECT_EQ(split.bad.size(), 13U) << "the others, the failed one and the four that are pending";
     end(10, {k_worst});
-    EXPECT_EQ(split_results(history, Fidelity::last, 10).good, (std::vector<std::size_t>{7, 8}));
+    EXPECT_EQ(split_results(history, {Fidelity::last, 10}).good, (std::vector<std::size_t>{7, 8}));
     // After one epoch all are equal and the lower ids win; after two there are only nine.
-    EXPECT_EQ(split_results(history, Fidelity::deepest, 10).good, (std::vector<std::size_t>{0, 1}));
-    EXPECT_EQ(split_results(history, Fidelity::deepest, 9).good, (std::vector<std::size_t>{7, 8}));
+    EXPECT_EQ(split_results(history, {Fidelity::deepest, 10}).good, (std::vector<std::size_t>{0, 1}));
+    EXPECT_EQ(split_results(history, {Fidelity::deepest, 9}).good, (std::vector<std::size_t>{7, 8}));
     history.of(TrialId(11)).state = TrialHistory::State::paused;
-    EXPECT_EQ(split_results(history, Fidelity::last, 10).bad.size(), 11U) << "who is paused is not pending";
+    EXPECT_EQ(split_results(history, {Fidelity::last, 10}).bad.size(), 11U) << "who is paused is not pending";
     History failures;
     for (int i = 0; i < 12; ++i) {
         failures.add({{"x", Json(i)}}, 1);
         failures.add_loss(TrialId(i), k_worst);
         failures.of(TrialId(i)).state = TrialHistory::State::ended;
     }
-    EXPECT_TRUE(split_results(failures, Fidelity::last, 10).good.empty());
+    EXPECT_TRUE(split_results(failures, {Fidelity::last, 10}).good.empty());
 }
 
 // With a rule: who was left behind before the epochs that are compared is bad, and makes more of the others good.
@@ -220,11 +277,11 @@ TEST(Tpe, WhoIsLeftBehindIsBad) {
         history.of(TrialId(i)).state = i % 2 == 0 ? TrialHistory::State::ended : TrialHistory::State::paused;
     }
     history.add_past({{{"x", Json(50)}}, {0}, PastTrial::Progress::cut_off});
-    auto const split = split_results(history, Fidelity::deepest, 10);
+    auto const split = split_results(history, {Fidelity::deepest, 10});
     EXPECT_EQ(split.good, (std::vector<std::size_t>{1, 2, 3, 4})) << "a third of 12, after the one of the past";
     EXPECT_EQ(split.bad.size(), 38U) << "8 compared, 28 left behind, 2 in training; not what was cut off";
     EXPECT_TRUE(std::is_sorted(split.bad.begin(), split.bad.end()));
-    EXPECT_EQ(split_results(history, Fidelity::deepest, 13).good, (std::vector<std::size_t>{0, 37, 38, 39, 40}));
+    EXPECT_EQ(split_results(history, {Fidelity::deepest, 13}).good, (std::vector<std::size_t>{0, 37, 38, 39, 40}));
 }
 
 }  // namespace tpe_test

@@ -31,40 +31,66 @@ Summary with_trials(std::vector<TrialSummary> trials) {
 
 SearchConfig searching(std::string const& first, std::string const& second) {
     SearchConfig out;
-    out.pareto.names = {first, second};
+    out.front.names = {first, second};
+    return out;
+}
+
+// Trial 4 has no best epoch, trial 3 another, worse trial of its size.
+Summary five_trials() {
+    auto out = with_trials(
+        {trial(0, 0.9, 1, {}), trial(1, 0.8, 2, {}), trial(2, 0.95, 3, {}), trial(3, 0.7, 4, {}), trial(4, 1, 5, {})});
+    double const parameters[] = {100, 50, 400, 60, 10}, megabytes[] = {3, 2, 1, 1, 1};
+    for (std::size_t i = 0; i < 5; ++i) out.trials[i].measures = {{"parameters", parameters[i]}, {"state_mb", megabytes[i]}};
+    out.trials[4].tally.best.reset();
     return out;
 }
 
 TEST(Comparisons, ParetoOfAMetricAndAMeasure) {
-    auto summary = with_trials(
-        {trial(0, 0.9, 1, {}), trial(1, 0.8, 2, {}), trial(2, 0.95, 3, {}), trial(3, 0.7, 4, {}), trial(4, 1, 5, {})});
-    std::map<TrialId, Measures> const sizes{
-        {TrialId(0), {100, 3, 1}}, {TrialId(1), {50, 2, 1}}, {TrialId(2), {400, 1, 1}}, {TrialId(3), {60, 1, 1}}};
-    summary.trials[4].tally.best.reset();
-    summary.pareto = pareto_of(summary, searching("val_accuracy", "parameters"), sizes);
-    EXPECT_EQ(
-        to_json(summary).at("pareto").dump(),
-        R"({"metrics":["val_accuracy","parameters"],"trials":[2,0,1],"values":[[0.95,400.0],[0.9,100.0],[0.8,50.0]]})");
+    auto summary = five_trials();
+    summary.pareto = pareto_of(summary, searching("val_accuracy", "parameters"));
+    auto const json = to_json(summary);
+    EXPECT_EQ(json.at("pareto").at("trials").dump() + json.at("pareto").at("values").dump(),
+              "[2,0,1][[0.95,400.0],[0.9,100.0],[0.8,50.0]]");
+    EXPECT_EQ(json.at("pareto").at("knee").integer(), 0);
+    // Of .25 x 350: .25 x 50 at 50, .1 x 250 less from 100 on, and so on.
+    EXPECT_NEAR(json.at("pareto").at("hypervolume").number(), (.1 * 350 + .1 * 300) / (.25 * 350), 1e-12);
+    EXPECT_EQ(json.at("trials").array()[0].at("measures").dump(), R"({"parameters":100.0,"state_mb":3.0})");
     EXPECT_EQ(pareto_text(summary),
               "Pareto front of val_accuracy and parameters: 3 of 5 trials\n"
               "         2  val_accuracy 0.95, parameters 400\n"
-              "         0  val_accuracy 0.9, parameters 100\n"
+              "         0  val_accuracy 0.9, parameters 100  (the knee: nearest to the best of all)\n"
               "         1  val_accuracy 0.8, parameters 50\n");
-    auto const front = pareto_of(summary, searching("state_mb", "train_s"), sizes);
+    auto const front = pareto_of(summary, searching("state_mb", "train_s"));
     ASSERT_EQ(front->points.size(), 3U);
     EXPECT_EQ(front->points[0].trial, TrialId(2)) << "of 1 MB: 3 s rather than 4 s";
-    EXPECT_FALSE(pareto_of(summary, SearchConfig{}, sizes));
-    EXPECT_FALSE(pareto_of(summary, searching("val_accuracy", "parameters"), {})) << "no one has measured";
+    EXPECT_FALSE(pareto_of(summary, SearchConfig{}));
+    for (auto& each : summary.trials) each.measures.clear();
+    EXPECT_FALSE(pareto_of(summary, searching("val_accuracy", "parameters"))) << "no one has measured";
     EXPECT_EQ(pareto_text(with_trials({})), "");
+}
+
+TEST(Comparisons, ObjectivesWithABoundAndAsColumns) {
+    auto summary = five_trials();
+    SearchConfig search;
+    search.front = {{"val_accuracy", "parameters", "state_mb"}, {}, true};
+    search.proposals.subject_to = {{"val_accuracy", 0.85, {}}};
+    summary.pareto = pareto_of(summary, search);
+    ASSERT_EQ(summary.pareto->points.size(), 2U) << "trials 1 and 3 are below 0.85";
+    EXPECT_EQ(summary.pareto->points[0].values, (std::vector{0.95, 400.0, 1.0}));
+    EXPECT_FALSE(summary.pareto->knee) << "of two there is none";
+    auto const table = trials_csv(summary);
+    EXPECT_EQ(table.substr(0, table.find('\n')).substr(table.find("parameters")), "parameters,state_mb,on_front");
+    EXPECT_NE(table.find(",100,3,true\n"), std::string::npos) << table;
+    EXPECT_NE(table.find(",50,2,false\n"), std::string::npos) << table;
 }
 
 // The mode of the search's own metric is the user's to set.
 TEST(Comparisons, ParetoGoesByTheSearchsMode) {
     auto const summary = with_trials({trial(0, 0.9, 1, {}), trial(1, 0.8, 1, {})});
     auto search = searching("val_accuracy", "train_s");
-    EXPECT_EQ(pareto_of(summary, search, {})->points.front().trial, TrialId(0));
+    EXPECT_EQ(pareto_of(summary, search)->points.front().trial, TrialId(0));
     search.mode = Mode::min;
-    EXPECT_EQ(pareto_of(summary, search, {})->points.front().trial, TrialId(1));
+    EXPECT_EQ(pareto_of(summary, search)->points.front().trial, TrialId(1));
 }
 
 Experiment ablating(std::string const& more = "") {

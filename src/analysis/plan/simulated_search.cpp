@@ -2,6 +2,7 @@
 #include "analysis/plan/simulated_search.hpp"
 
 #include "direct/trial_view.hpp"
+#include "experiment/metric.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "job/plan_trials.hpp"
 #include "job/prepared_run.hpp"
@@ -25,8 +26,13 @@ std::optional<SearchSimulation> simulated_search(PreparedRun const& prepared, Ow
     auto const& budget = prepared.inputs.experiment.search.budget;
     bool const goes_by_results = budget.target || budget.patience;  // made-up results would end the search at any point
     if (goes_by_results || prepared.plan.search.trials > k_most_simulated) return std::nullopt;
+    auto own = prepared.inputs.experiment.search.front.names;
+    own.push_back(prepared.inputs.experiment.search.metric);
+    std::erase_if(own, [](std::string const& name) { return !may_be_own_metric(name); });
     return simulate_search(policy_named(prepared.inputs.experiment.strategy.policy), *prepared.director, owners,
-                           {.seed = static_cast<std::uint64_t>(prepared.inputs.experiment.seed), .on_task = on_task});
+                           {.seed = static_cast<std::uint64_t>(prepared.inputs.experiment.seed),
+                            .own_metrics = std::move(own),
+                            .on_task = on_task});
 }
 
 }  // namespace hopscotch

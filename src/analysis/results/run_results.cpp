@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a run directory for a report: experiment.json, the journal with its units, and summary.json where the run has one.
 #include <fmt/format.h>
+#include <map>
 
 #include <algorithm>
 #include <cmath>
@@ -51,8 +52,8 @@ void add_curves(RunResults& data, TrialIndex const& index, std::map<TrialId, Los
         trial.curve.push_back(point);
         trial.epochs = std::max(trial.epochs, lap->epoch + 1);
         trial.end_s = std::max(trial.end_s, point.end_s);
-        trial.state_bytes = std::max(trial.state_bytes, static_cast<std::int64_t>(lap->state.bytes));
-        trial.rows = std::max(trial.rows, totals_of(*lap).rows);
+        trial.sizes.state_bytes = std::max(trial.sizes.state_bytes, static_cast<std::int64_t>(lap->state.bytes));
+        trial.sizes.rows = std::max(trial.sizes.rows, totals_of(*lap).rows);
         if (std::isfinite(value) && (!trial.best || better(value, trial.best->value, data.mode))) trial.best = point;
     }
     for (auto& trial : data.trials) std::ranges::sort(trial.curve, {}, &LapPoint::epoch);
@@ -159,6 +160,18 @@ void add_work(RunResults& data, TrialIndex const& index, std::map<TrialId, LossK
     data.totals.unit_gap_s = tally.unit_gap_s();
 }
 
+// By trial, where the search compares sizes.
+std::map<TrialId, std::map<std::string, double>> measures_in(Json const& summary) {
+    std::map<TrialId, std::map<std::string, double>> out;
+    auto const* trials = summary.find("trials");
+    if (trials == nullptr) return out;
+    for (auto const& trial : trials->array())
+        if (auto const* measures = trial.find("measures"))
+            for (auto const& [name, value, _] : measures->object())
+                out[TrialId(trial.at("id").integer())][name] = value.number();
+    return out;
+}
+
 }  // namespace
 
 std::optional<double> RunResults::standard_error() const {
@@ -174,12 +187,14 @@ RunResults read_results(std::string const& dir, ComparedMetric const& metric) {
     data.now.read_unix_s = unix_s();
     data.run = read_run(dir);
     data.summary = read_summary(dir);
+    auto measures = measures_in(data.summary);
     if (data.summary.is_object())  // those of the journal are read; of thousands they would take as much memory once more
         std::erase_if(data.summary.object(), [](auto const& member) { return member.key == "trials"; });
     data.label = strategy_label(data.run.facts.experiment, data.run.facts.strategy);
     choose_metric(data, metric);
     RunClock const clock(data.run.facts.start_unix_s, data.run.journal.jobs.pauses);
     auto const index = begin_trials(data);
+    for (auto& trial : data.trials) trial.sizes.measures = std::move(measures[trial.id]);
     auto const losses = losses_of(data.run.experiment, data.run.journal.assignments);
     add_curves(data, index, losses, clock);
     add_groups(data);

@@ -2,6 +2,7 @@
 // The results of a run: read once (read_results), then used read-only by the report and by exports. Times are seconds of
 // work on the run: from its start, without the time between jobs.
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,12 @@ struct LapPoint {
     Metrics metrics = {};
 };
 
+struct TrialSizes {
+    std::int64_t state_bytes = 0;
+    std::int64_t rows = 0;                        // of an epoch
+    std::map<std::string, double> measures = {};  // TrialSummary::measures; none before the end of a job
+};
+
 struct TrialResults {
     TrialId id;
     std::string status, reason;  // status: a name of TrialStatus
@@ -29,8 +36,7 @@ struct TrialResults {
     int epochs = 0;
     double train_s = 0, valid_s = 0, end_s = 0;
     DeviceUse cpu, gpu;
-    std::int64_t state_bytes = 0;
-    std::int64_t rows = 0;  // of an epoch
+    TrialSizes sizes;
 };
 
 // A configuration: a trial, or its repeats and folds together.

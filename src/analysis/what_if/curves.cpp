@@ -162,6 +162,7 @@ KnownTrials read_curves(std::filesystem::path const& file, CurveColumns const& c
     Table table(file, columns);
     KnownTrials out;
     out.source = file.string();
+    out.is_table = true;
     out.metric = table.metric();
     out.trials = table.take();
     out.experiment = experiment_for(out.trials, mode_of(out.metric, columns, out.source));

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <map>
 
 #include "core/error.hpp"
+#include "experiment/objectives.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/space.hpp"
@@ -32,11 +34,46 @@ double KnownTrials::value_of(LapRecord const& record, Assignment const& assignme
     return lap_metric(record, experiment.search.metric, loss_of(experiment, assignment));
 }
 
+std::optional<Losses> KnownTrials::losses_of(LapRecord const& record, KnownTrial const& trial) const {
+    auto const objectives = objectives_of(experiment.search);
+    if (objectives.empty() || record.outcome != Outcome::finished) return std::nullopt;
+    Losses out{};
+    std::vector<double> values;
+    for (std::size_t i = 0; i < objectives.size(); ++i) {
+        auto const& each = objectives[i];
+        auto const known = trial.measures.find(each.name);
+        if (!each.is_metric && known == trial.measures.end()) return std::nullopt;
+        values.push_back(each.is_metric ? lap_metric(record, each.name, loss_of(experiment, trial.assignment))
+                                        : known->second);
+        out[i] = each.loss(values[i]);
+        if (!std::isfinite(out[i])) return std::nullopt;
+    }
+    if (violation_of(experiment.search, values) > 0) return std::nullopt;
+    return out;
+}
+
 std::int64_t KnownTrials::epochs() const {
     std::int64_t out = 0;
     for (auto const& trial : trials) out += std::ssize(trial.laps);
     return out;
 }
+
+namespace {
+
+// Sizes and costs, which the summary of a job has.
+void add_measures(RecordedRun const& run, std::map<TrialId, KnownTrial>& trials) {
+    auto const summary = read_summary(run.directory);
+    auto const* listed = summary.find("trials");
+    if (listed == nullptr) return;
+    for (auto const& trial : listed->array()) {
+        auto const* measures = trial.find("measures");
+        auto const found = trials.find(TrialId(trial.at("id").integer()));
+        if (measures == nullptr || found == trials.end()) continue;
+        for (auto const& [name, value, _] : measures->object()) found->second.measures[name] = value.number();
+    }
+}
+
+}  // namespace
 
 KnownTrials known_trials(RecordedRun const& run) {
     KnownTrials out{run.directory.string(), run.experiment.search.metric, run.experiment, {}, 1};
@@ -64,6 +101,7 @@ KnownTrials known_trials(RecordedRun const& run) {
         if (at < laps.size() && laps[at].outcome != Outcome::finished) laps.resize(at);  // it was tried again
         if (at == laps.size()) laps.push_back(record);                                   // else trained again, after a loss
     }
+    add_measures(run, trials);
     for (auto& [id, trial] : trials)
         if (!trial.laps.empty()) out.trials.push_back(std::move(trial));
     if (out.trials.empty())

@@ -3,11 +3,14 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "direct/trial_view.hpp"
 #include "experiment/config.hpp"
+#include "search/front.hpp"
 
 namespace hopscotch {
 
@@ -17,7 +20,8 @@ struct KnownTrial {
     Assignment assignment;  // as the experiment has it: its entries stand for the row of a table
     std::string text;       // of its configuration, for people: "lr=0.1 hidden=[64]"
     std::vector<LapRecord> laps;
-    double unit_cost = 1;  // FLOPs; of a table seconds of an epoch, or 1
+    double unit_cost = 1;                         // FLOPs; of a table seconds of an epoch, or 1
+    std::map<std::string, double> measures = {};  // sizes and costs among the objectives of the run
 };
 
 struct KnownTrials {
@@ -26,9 +30,12 @@ struct KnownTrials {
     Experiment experiment;  // that of the run; of a table one with its metric and its longest training
     std::vector<KnownTrial> trials;
     int shards = 1;
+    bool is_table = false;
 
     // The value of a lap; NaN: it has none.
     double value_of(LapRecord const& record, Assignment const& assignment) const;
+    // By the objectives of the run; none: it has one, a value is not known, or a bound is missed.
+    std::optional<Losses> losses_of(LapRecord const& record, KnownTrial const& trial) const;
     bool is_better(double a, double b) const { return experiment.search.mode == Mode::max ? a > b : a < b; }
     std::int64_t epochs() const;  // of all trials together
 };

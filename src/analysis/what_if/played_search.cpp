@@ -13,6 +13,7 @@
 #include "core/rng.hpp"
 #include "direct/director.hpp"
 #include "direct/play_search.hpp"
+#include "experiment/measures.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/space.hpp"
@@ -48,14 +49,20 @@ Json::Array configurations(KnownTrials const& known, int order) {
     return out;
 }
 
+bool procedures_accept(std::string_view key, std::string const& procedure) {
+    return std::ranges::count(procedures_with(key), procedure) > 0;
+}
+
 Json search_of(KnownTrials const& known, WhatIfCase const& wanted, int order) {
     auto const& own = *known.experiment.document.find("search");
     Json out = Json::object({{"procedure", wanted.procedure == k_random ? list_sampler() : wanted.procedure}});
-    std::vector<std::string> kept{"metric", "mode", "objective", "repeats", "folds", "in_flight", "lookahead"};
+    std::vector<std::string> kept{"mode", "objective", "repeats", "folds", "in_flight", "lookahead"};
+    if (procedures_accept("objectives", wanted.procedure)) kept.emplace_back("objectives");
     bool const same = own.find("procedure") != nullptr && *own.find("procedure") == Json(wanted.procedure);
     if (same) kept.insert(kept.end(), {"eta", "min_epochs", "max_epochs", "keep", "min_trials", "confidence", "variant"});
     for (auto const& key : kept)
         if (auto const* value = own.find(key)) out[key] = *value;
+    out["metric"] = known.experiment.search.metric;
     if (wanted.procedure != k_random) out["sampler"] = list_sampler();
     out["configurations"] = configurations(known, order);
     out.set("budget.epochs", wanted.epochs);
@@ -81,6 +88,10 @@ Experiment experiment_of(KnownTrials const& known, WhatIfCase const& wanted, int
     Problems problems("what-if");
     auto out = read_experiment(document.dump(), wanted.overrides, problems);
     problems.throw_if_any();
+    if (known.is_table && out.search.front.compares)
+        throw ConfigError(
+            fmt::format("{}: search.objectives cannot be played (a table is read with one metric); use the run directory",
+                        known.source));
     return out;
 }
 
@@ -90,6 +101,20 @@ DirectorOptions options_of(KnownTrials const& known, Experiment const& experimen
     out.in_flight = experiment.search.in_flight.value_or(0);
     out.lookahead = experiment.search.decide.lookahead;
     return out;
+}
+
+// Of the configurations that the run has measured.
+Measure measure_of(KnownTrials const& known) {
+    std::map<std::string, Measures> measured;
+    for (auto const& trial : known.trials) {
+        auto& measures = measured[key_of(configuration_of(trial.assignment))];
+        for (auto const& [name, value] : trial.measures) value_in(measures, name) = value;
+    }
+    return [measured, source = known.source](Assignment const& assignment) {
+        auto const found = measured.find(key_of(configuration_of(assignment)));
+        if (found != measured.end()) return found->second;
+        throw ConfigError(fmt::format("{}: the size of {} is not known (its summary has none)", source, key_of(assignment)));
+    };
 }
 
 // What became of the trials of a played search.
@@ -109,6 +134,7 @@ public:
         else
             played_.seconds += totals_of(out).seconds + validation_s_of(out);
         auto const value = known_.value_of(out, trial.assignment);
+        if (std::isfinite(value)) note(index, value, known_.losses_of(out, trial));
         if (!std::isfinite(value) || (played_.best && !known_.is_better(value, *played_.best))) return out;
         played_.best = value;
         played_.best_trial = index;
@@ -117,12 +143,39 @@ public:
 
     PlayedSearch end(Director& director) {
         played_.trials = std::ssize(director.trials());
+        played_.hypervolume = hypervolume();
         played_.decisions = director.take_decisions();
         return std::move(played_);
     }
 
 private:
+    struct BestEpoch {
+        double value = k_no_score;
+        std::optional<Losses> losses;
+    };
+
+    void note(std::size_t index, double value, std::optional<Losses> const& losses) {
+        auto& best = best_[index];
+        if (!std::isfinite(best.value) || known_.is_better(value, best.value)) best = {value, losses};
+    }
+
+    std::optional<double> hypervolume() const {
+        std::vector<Losses> all, played;
+        for (auto const& trial : known_.trials) {
+            BestEpoch best;
+            for (auto const& lap : trial.laps)
+                if (double const value = known_.value_of(lap, trial.assignment);
+                    std::isfinite(value) && (!std::isfinite(best.value) || known_.is_better(value, best.value)))
+                    best = {value, known_.losses_of(lap, trial)};
+            if (best.losses) all.push_back(*best.losses);
+        }
+        for (auto const& [index, best] : best_)
+            if (best.losses) played.push_back(*best.losses);
+        return all.empty() ? std::nullopt : std::optional(hypervolume_share(all, played));
+    }
+
     KnownTrials const& known_;
+    std::map<std::size_t, BestEpoch> best_;  // by index
     PlayedSearch played_;
 };
 
@@ -140,7 +193,9 @@ PlayedSearch play(KnownTrials const& known, WhatIfCase const& wanted, int order)
     };
     auto options = options_of(known, experiment);
     options.unit_cost = [&](TrialView const& trial) { return known.trials[at(trial.assignment)].unit_cost; };
-    auto const director = make_director(experiment, make_search(experiment), options);
+    SearchContext context;
+    context.measure = measure_of(known);
+    auto const director = make_director(experiment, make_search(experiment, context), options);
     Account account(known);
     play_search(*director, [&](Lap const& lap) {
         auto record = account.record(lap, at(lap.assignment));
@@ -156,12 +211,14 @@ PlayedSearch play_own_search(KnownTrials const& known, RecordedRun const& run) {
             fmt::format("{}: has not finished (its search cannot be played to its end); --procedure plays "
                         "others on its trials",
                         known.source));
-    if (!known.experiment.search.proposals.subject_to.empty())
+    auto const& bounds = known.experiment.search.proposals.subject_to;
+    if (std::ranges::any_of(bounds, [](Constraint const& each) { return is_measure(each.name); }))
         throw ConfigError(
             fmt::format("{}: has search.subject_to, which needs the models; --procedure plays others on its "
                         "trials",
                         known.source));
     SearchContext context;
+    context.measure = measure_of(known);
     context.stages = run.facts.plan.extended;
     auto const past = run.directory / "start_from.json";
     if (!known.experiment.search.proposals.start_from.empty()) context.past = read_past_trials(past);

@@ -20,6 +20,10 @@ struct PlayedSearch {
     std::vector<Decision> decisions;
     std::optional<double> best;  // value of the best epoch that the search trained; none: no value was finite
     std::size_t best_trial = 0;  // index in KnownTrials::trials
+    // Of a run with several objectives: what the trials, each at its best epoch, cover of the box that all known trials
+    // span.
+    std::optional<double> hypervolume;
+    bool hypervolume_is_known() const { return hypervolume.has_value(); }
     std::int64_t trials = 0, epochs = 0;
     std::int64_t not_known = 0;  // of the epochs: never trained, so the last known values took their places
     double seconds = 0;          // of trainers, as recorded, in the known epochs

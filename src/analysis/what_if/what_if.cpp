@@ -88,7 +88,9 @@ std::string what_if_text(WhatIf const& what_if) {
     auto out = head(what_if);
     out += fmt::format("{:<{}}  {:>10}  {:>21}  {:>10}  {:>8}  {:>7}", "search", width, "mean best", "5 % to 95 %",
                        "missed by", "epochs", "trials");
-    out += has_seconds ? fmt::format("  {:>10}\n", "trainer s") : "\n";
+    bool const has_front = std::ranges::any_of(what_if.rows.front().played, &PlayedSearch::hypervolume_is_known);
+    out += (has_front ? fmt::format("  {:>11}", "hypervolume") : "") +
+           (has_seconds ? fmt::format("  {:>10}\n", "trainer s") : "\n");
     for (auto const& row : what_if.rows) {
         auto const found = bests(row);
         auto const band =
@@ -96,6 +98,9 @@ std::string what_if_text(WhatIf const& what_if) {
         out += fmt::format("{:<{}}  {:>10.6g}  {:>21}  {:>10.3g}  {:>8.6g}  {:>7.5g}", row.label, width, mean(found), band,
                            std::abs(best - mean(found)), mean_epochs(row),
                            mean(all(row, [](PlayedSearch const& each) { return each.trials; })));
+        if (has_front)
+            out += fmt::format("  {:>11.4g}",
+                               mean(all(row, [](PlayedSearch const& each) { return each.hypervolume.value_or(0); })));
         auto const seconds = mean(all(row, [](PlayedSearch const& each) { return each.seconds; }));
         out += has_seconds ? fmt::format("  {:>10.4g}\n", seconds) : "\n";
     }
@@ -106,22 +111,26 @@ Json what_if_json(WhatIf const& what_if) {
     Json::Array rows;
     for (auto const& row : what_if.rows) {
         Json::Array played;
-        for (auto const& each : row.played)
-            played.push_back(Json::object({{"best", each.best ? Json(*each.best) : Json()},
-                                           {"config", what_if.known.trials[each.best_trial].text},
-                                           {"trials", each.trials},
-                                           {"epochs", each.epochs},
-                                           {"not_known", each.not_known},
-                                           {"seconds", each.seconds}}));
+        for (auto const& each : row.played) {
+            auto& json = played.emplace_back();
+            json["best"] = Json();
+            if (each.best) json["best"] = *each.best;
+            json["config"] = what_if.known.trials[each.best_trial].text;
+            if (each.hypervolume) json["hypervolume"] = *each.hypervolume;
+            json["trials"] = each.trials;
+            json["epochs"] = each.epochs;
+            json["not_known"] = each.not_known;
+            json["seconds"] = each.seconds;
+        }
         rows.push_back(Json::object({{"search", row.label}, {"played", std::move(played)}}));
     }
-    auto const best = best_known(what_if.known);
-    return Json::object({{"source", what_if.known.source},
-                         {"metric", what_if.known.metric},
-                         {"best_known", best ? Json(*best) : Json()},
-                         {"trials", std::ssize(what_if.known.trials)},
-                         {"epochs", what_if.epochs},
-                         {"searches", std::move(rows)}});
+    auto out = Json::object({{"source", what_if.known.source}, {"metric", what_if.known.metric}});
+    out["best_known"] = Json();
+    if (auto const best = best_known(what_if.known)) out["best_known"] = *best;
+    out["trials"] = std::ssize(what_if.known.trials);
+    out["epochs"] = what_if.epochs;
+    out["searches"] = std::move(rows);
+    return out;
 }
 
 }  // namespace hopscotch

@@ -24,23 +24,50 @@ const importance = run => {
 };
 addSection({id: 'importance', title: 'Importance of the keys', after: 'parallel', draw: importance});
 
+// Two of the measures as places. places: of the names.
+const frontPlot = (run, a, b) => {
+  const {names, front, others, knee} = run.pareto, points = [...front, ...others];
+  const plot = new Plot({
+    x: scaleOver(points.map(point => point[1 + a])), y: scaleOver(points.map(point => point[1 + b])),
+    xName: names[a], yName: names[b], label: `Pareto front of ${names.join(', ')}: ${names[a]} and ${names[b]}`,
+  });
+  const words = point => names.map((name, i) => `${name} ${shortNumber(point[1 + i])}`).join(', ');
+  const dot = (point, r, css) => markTrial(plot.dot(point[1 + a], point[1 + b], r, css), point[0], words(point));
+  for (const each of others) dot(each, 3.5, 'dot hollow');
+  if (names.length === 2) plot.line(front.map(point => [point[1 + a], point[1 + b]]), 'front s2 thin');
+  for (const each of front) dot(each, each[0] === knee ? 8 : 5, 'dot f2');
+  const place = new Map(points.map(point => [point[0], [point[1 + a], point[1 + b]]]));
+  run.selection.brush(plot, `pareto${a}${b}`, trial => place.get(trial.id) || [NaN, NaN]);
+  return plot.picture;
+};
+
+// How the front has grown. It stays as it is between two of its trials, and after the last one until the end of the run.
+const growth = run => {
+  const steps = run.pareto.growth;
+  if (!steps || steps.length < 2) return null;
+  const end = Math.max(run.end, steps.at(-1)[0]), line = [];
+  for (const [at, share] of steps) line.push([at, line.length ? line.at(-1)[1] : 0], [at, share]);
+  line.push([end, line.at(-1)[1]]);
+  const plot = new Plot({
+    x: new Scale('linear', 0, end), y: new Scale('linear', 0, 1), xName: 'seconds', yName: 'hypervolume',
+    label: 'hypervolume of the front over time',
+  });
+  plot.line(line, 'best-line');
+  return figure(plot.picture, 'Hypervolume: what the front covers of the box between the best and the worst value of each ' +
+    'measure. A trial counts from the end of its best epoch.');
+};
+
 const pareto = run => {
   if (!run.pareto) return null;
-  const {names, front, others} = run.pareto, points = [...front, ...others];
-  const plot = new Plot({
-    x: scaleOver(points.map(([, x]) => x)), y: scaleOver(points.map(([, , y]) => y)),
-    xName: names[0], yName: names[1], label: `Pareto front of ${names[0]} and ${names[1]}`,
-  });
-  const dot = ([trial, x, y], r, css) =>
-    markTrial(plot.dot(x, y, r, css), trial, `${names[0]} ${shortNumber(x)}, ${names[1]} ${shortNumber(y)}`);
-  for (const each of others) dot(each, 3.5, 'dot hollow');
-  plot.line(front.map(([, x, y]) => [x, y]), 'front s2 thin');
-  for (const each of front) dot(each, 5, 'dot f2');
-  const place = new Map([...others, ...front].map(([trial, x, y]) => [trial, [x, y]]));
-  run.selection.brush(plot, 'pareto', trial => place.get(trial.id) || [NaN, NaN]);
-  const out = [figure(plot.picture,
-                      'Orange: trials that no other trial beats in one value without losing in the other.')];
-  if (!others.length) out.push(make('p', 'The values of the other trials are not in the run directory.', 'note'));
+  const {names, others, knee} = run.pareto;
+  const pairs = names.length === 2 ? [[0, 1]] : [[0, 1], [0, 2], [1, 2]];
+  const caption = 'Orange: trials that no other trial beats in one value without losing in another.' +
+    (Number.isInteger(knee) ? ` The largest is trial ${knee}, the knee: the nearest to the best of all values.` : '');
+  const out = pairs.map(([a, b], i) => figure(frontPlot(run, a, b), i === 0 ? caption : ''));
+  if (!others.length)
+    out.push(make('p', 'The values of the other trials are not in the run directory.', 'note'));
+  const grown = growth(run);
+  if (grown) out.push(grown);
   return out;
 };
 addSection({id: 'pareto', title: 'Pareto front', after: 'slices', draw: pareto});
