@@ -20,7 +20,7 @@ double missed_by(double value, double bound) {
 
 Mode mode_of(SearchConfig const& search, std::string const& name) {
     if (name == search.metric) return search.mode;
-    if (auto const own = search.front.own_modes.find(name); own != search.front.own_modes.end()) return own->second;
+    if (auto const given = search.front.modes.find(name); given != search.front.modes.end()) return given->second;
     return is_metric(name) ? natural_mode(name) : Mode::min;
 }
 

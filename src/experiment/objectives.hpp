@@ -18,8 +18,8 @@ struct ObjectiveMeasure {
     bool operator==(ObjectiveMeasure const&) const = default;
 };
 
-// Which values of a measure are better: search.mode for search.metric, as the metric or its model says, and small sizes,
-// costs and seconds.
+// Which values of a measure are better: search.mode of search.metric, search.modes of others; else as the metric says, and
+// small sizes, costs and seconds.
 Mode mode_of(SearchConfig const& search, std::string const& name);
 
 // As search.objectives lists them; empty: search.metric alone compares trials.

@@ -60,8 +60,9 @@ struct Copies {
 
 // Measures that are traded off: metrics, and names of measure_names(). The summary lists the front.
 struct FrontConfig {
-    std::vector<std::string> names;         // empty: no front
-    std::map<std::string, Mode> own_modes;  // of the metrics of the user's own among them, as the model says
+    std::vector<std::string> names;     // empty: no front
+    std::map<std::string, Mode> modes;  // key modes, of some names: which values are better, if not as the name says; of the
+                                        // metrics of the user's own, as the model says
     // true: key objectives, two or three: trials are compared by all of them, in place of `metric`. false: key pareto, two,
     // of which train_s may be one: for the summary alone.
     bool compares = false;

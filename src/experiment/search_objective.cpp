@@ -40,6 +40,12 @@ void read_copies(ObjectReader& reader, std::string const& procedure, SearchConfi
                     procedure));
 }
 
+std::vector<std::string> compared_names() {
+    auto out = metric_names();
+    std::ranges::move(measure_names(), std::back_inserter(out));
+    return out;
+}
+
 void read_constraint(Json::Member const& member, ObjectReader reader, SearchConfig& out) {
     Constraint constraint{member.key, {}, {}};
     reader.read({"above", "Only values above this are tried."}, constraint.above);
@@ -49,6 +55,10 @@ void read_constraint(Json::Member const& member, ObjectReader reader, SearchConf
     if (constraint.above && constraint.below && *constraint.above >= *constraint.below)
         reader.problem("below", fmt::format("must be greater than above (got {} <= {}; no value is between them)",
                                             *constraint.below, *constraint.above));
+    bool const share = is_metric(member.key) && metric_traits(member.key).is_share;
+    if (share && constraint.above.value_or(0) >= 1)
+        reader.problem("above", fmt::format("cannot be met (got {}; {} is at most 1); write 0.9 for 90 %", *constraint.above,
+                                            member.key));
     if (constraint.above || constraint.below) return out.proposals.subject_to.push_back(constraint);
     reader.missing("below", R"(say which values are allowed, for example {"below": 1e6})");
 }
@@ -57,11 +67,11 @@ void read_constraint(Json::Member const& member, ObjectReader reader, SearchConf
 void read_constraints(ObjectReader& reader, SearchConfig& out) {
     auto const* given = reader.take("subject_to");
     if (given == nullptr && !reader.watched()) return;
-    auto section = reader.child({"subject_to", "Configurations outside of these bounds are not tried."});
+    auto section = reader.child({"subject_to", "Bounds: configurations outside are not tried; of a metric that is an objective: trials that meet it come first."});
     auto known = measure_names();
     if (reader.watched())
-        for (auto const& name : known)
-            read_constraint({name, {}, {}}, section.child({name, "Bounds of this measure, both exclusive."}), out);
+        for (auto const& name : compared_names())
+            read_constraint({name, {}, {}}, section.child({name, "Bounds, both exclusive."}), out);
     if (given == nullptr || !given->is_object()) return;
     for (auto const& name : out.front.names)
         if (out.front.compares && std::ranges::find(known, name) == known.end()) known.push_back(name);
@@ -71,7 +81,7 @@ void read_constraints(ObjectReader& reader, SearchConfig& out) {
             continue;
         }
         section.take(member.key);
-        bool const metric = is_metric(member.key);
+        bool const metric = is_metric(member.key) || may_be_own_metric(member.key);
         section.problem(
             member.key,
             metric ? fmt::format("is a result and cannot be constrained (known: {}); name it in search.objectives, too",
@@ -116,12 +126,6 @@ void read_front(ObjectReader& reader, FrontKey const& wanted, OwnMetrics own, st
                                              most == 2 ? "two" : "two or three"));
 }
 
-std::vector<std::string> compared_names() {
-    auto out = metric_names();
-    std::ranges::move(measure_names(), std::back_inserter(out));
-    return out;
-}
-
 void read_pareto(ObjectReader& reader, OwnMetrics own, SearchConfig& out) {
     auto known = compared_names();
     known.emplace_back("train_s");
@@ -132,6 +136,27 @@ void read_pareto(ObjectReader& reader, OwnMetrics own, SearchConfig& out) {
         out.front.names = std::move(names);
     else if (!names.empty())
         reader.problem("pareto", "has no effect beside objectives (their front is listed); leave it out");
+}
+
+void read_modes(ObjectReader& reader, SearchConfig& out) {
+    constexpr std::array<Name<Mode>, 2> modes{{{"min", Mode::min}, {"max", Mode::max}}};
+    Key const key{"modes", "Of objectives, beside `mode`: whether small or large values are better, {name: min or max}."};
+    if (reader.watched())
+        reader.describe(key, Json::object({{"type", "object"},
+                                           {"additionalProperties", Json::object({{"enum", Json::Array{"min", "max"}}})}}));
+    auto const* given = reader.take(key.name);
+    if (given == nullptr || reader.watched()) return;
+    auto section = reader.child(key);
+    if (!given->is_object()) return;
+    for (auto const& [name, value, _] : given->object()) {
+        if (!out.front.includes(name) || name == out.metric) {
+            section.take(name);
+            section.problem(name, name == out.metric ? "is search.metric; write search.mode"
+                                                     : "is neither in objectives nor in pareto; leave it out");
+            continue;
+        }
+        read_name(section, {name, ""}, modes, out.front.modes[name]);
+    }
 }
 
 }  // namespace
@@ -161,6 +186,7 @@ void read_comparison(ObjectReader& reader, std::string const& procedure, OwnMetr
     read_copies(reader, procedure, out);
     read_constraints(reader, out);
     read_pareto(reader, own, out);
+    read_modes(reader, out);
 }
 
 }  // namespace hopscotch

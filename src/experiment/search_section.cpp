@@ -2,7 +2,6 @@
 #include "experiment/search_section.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -80,9 +79,9 @@ void read_metric(ObjectReader& reader, OwnMetrics own, SearchConfig& out) {
               out.mode);
     bool const named = reader.take(key.name) != nullptr;
     if (named && out.front.compares && !out.front.includes(out.metric))
-        reader.problem(key.name, fmt::format("must be one of objectives (it chooses the best epoch of a trial and the best "
-                                             "trial; got {}); name one of {}",
-                                             out.metric, fmt::join(out.front.names, ", ")));
+        reader.problem(key.name, fmt::format("must be one of the objectives (it chooses the best epoch of a trial and the best "
+                                             "trial; got {}); leave it out, or name it in objectives, too",
+                                             out.metric));
 }
 
 void read_budget(ObjectReader reader, std::string const& procedure, SearchBudget& out) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/json_reader.hpp"
+#include "data/dataset/data_schema.hpp"
 #include "data/dataset/manifest.hpp"
 #include "experiment/config.hpp"
 #include "experiment/loss_traits.hpp"
@@ -62,8 +63,8 @@ void check_metric(Experiment const& experiment, Manifest const& manifest, std::s
             "{} needs validation shards (the dataset has none); import with --valid 0.2, or use \"train_loss\"", name));
     if (!is_metric(name)) return;
     if (auto const loss = experiment.train.loss; !has_metric(loss, name))
-        complain(fmt::format("{} needs {} (the loss is {}); use \"val_loss\" with mode \"min\"", name, needed_by(name),
-                             name_of(loss)));
+        complain(fmt::format("{} needs {} (the loss is {}); use \"val_loss\"{}", name, needed_by(name), name_of(loss),
+                             key == "metric" ? " with mode \"min\"" : ""));
     bool const tokens = manifest.task == Task::language;
     bool const many_classes = tokens || (manifest.task == Task::classification && manifest.outputs != 2);
     auto const& traits = metric_traits(name);
@@ -79,6 +80,12 @@ void check_metric(Experiment const& experiment, Manifest const& manifest, std::s
 
 // The key of search that names the front.
 std::string key_of(FrontConfig const& front) { return front.compares ? "objectives" : "pareto"; }
+
+// Also in the document, so that whoever reads the run knows the mode without the model.
+void set_mode(Experiment& experiment, std::string const& name, Mode mode) {
+    if (!experiment.search.front.modes.try_emplace(name, mode).second) return;
+    experiment.document["search"]["modes"][name] = mode == Mode::max ? "max" : "min";
+}
 
 }  // namespace
 
@@ -107,7 +114,7 @@ void check_own_metrics(Experiment& experiment, Manifest const& manifest, Problem
         else if (key == "metric")
             default_mode(experiment, found->mode);
         else
-            front.own_modes[name] = found->mode;
+            set_mode(experiment, name, found->mode);
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The answer of the run in one sentence, and its figures.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 
@@ -8,6 +9,7 @@
 #include "core/json_lookup.hpp"
 #include "report/page_text.hpp"
 #include "report/sections.hpp"
+#include "rundir/summary.hpp"
 #include "view/leaderboard.hpp"
 #include "view/second_place.hpp"
 
@@ -93,6 +95,15 @@ std::string second_sentence(RunResults const& data) {
     return text.empty() ? "" : fmt::format("<p>The second: {}.</p>", escaped(text));
 }
 
+std::string front_sentence(RunResults const& data) {
+    auto const front = pareto_from_json(data.summary);
+    if (!front || front->points.empty() || !data.run.experiment.search.front.compares) return "";
+    auto out = fmt::format("<p>On the Pareto front of {}: {}", escaped(fmt::format("{}", fmt::join(front->names, ", "))),
+                           counted(std::ssize(front->points), data.has_copies() ? "configuration" : "trial"));
+    if (front->knee) out += fmt::format("; the knee is trial {}", front->knee->value);
+    return out + (front->misses_bounds ? ". No trial meets search.subject_to.</p>" : ".</p>");
+}
+
 std::string cost_sentence(RunResults const& data) {
     auto const trainers = counted(data.run.facts.trainers(), "trainer");
     return fmt::format("The search cost {} on {}: {} of training and validation for {} and {}.",
@@ -124,8 +135,8 @@ std::string tiles(RunResults const& data) {
 }  // namespace
 
 std::string answer_section(RunResults const& data) {
-    auto out = fmt::format("<p class=\"answer\">{}{}</p>{}<p>{} {}</p>", result_sentence(data), test_sentence(data),
-                           second_sentence(data), cost_sentence(data), state_sentence(data));
+    auto out = fmt::format("<p class=\"answer\">{}{}</p>{}{}<p>{} {}</p>", result_sentence(data), test_sentence(data),
+                           second_sentence(data), front_sentence(data), cost_sentence(data), state_sentence(data));
     auto const* synthetic = data.summary.find("synthetic");
     if (synthetic != nullptr || data.run.experiment.model.name == "synthetic")
         out += note("The model is synthetic: times are real, metrics are made up.");

@@ -10,6 +10,8 @@
 #include "experiment/metric.hpp"
 #include "report/page_text.hpp"
 #include "report/sections.hpp"
+#include "rundir/summary.hpp"
+#include "view/comparisons.hpp"
 #include "view/leaderboard.hpp"
 
 namespace hopscotch {
@@ -126,6 +128,15 @@ std::string errors_text(FoundErrors const& errors, std::size_t width) {
            out;
 }
 
+std::string front_text(RunResults const& data) {
+    auto front = pareto_from_json(data.summary);
+    if (!front || front->points.empty()) return "";
+    front->compared = data.groups.size();
+    for (auto& point : front->points)
+        if (point.trial.index() < data.trials.size()) point.epochs = data.trials[point.trial.index()].epochs;
+    return pareto_text(*front, data.has_copies() ? "configurations" : "trials");
+}
+
 }  // namespace
 
 std::string report_text(RunResults const& data, int columns) {
@@ -135,6 +146,7 @@ std::string report_text(RunResults const& data, int columns) {
     if (data.ranking.empty()) return out + fmt::format("no trial has a finite {} yet\n", data.metric);
     out += trials_table(data, width);
     if (auto const second = second_place(data); !second.empty()) out += fmt::format("{}\n", second);
+    out += front_text(data);
     return data.errors ? out + errors_text(*data.errors, width) : out;
 }
 

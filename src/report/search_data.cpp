@@ -10,37 +10,13 @@
 #include "report/importance.hpp"
 #include "report/report_data.hpp"
 #include "report/sections.hpp"
+#include "rundir/summary.hpp"
 #include "search/front.hpp"
 
 namespace hopscotch {
 namespace {
 
-constexpr std::size_t k_most_pareto_dots = 1000, k_most_important = 20;
-
-// The front of summary.json.
-struct FrontPoints {
-    std::vector<std::string> names;
-    std::vector<int> trials;
-    std::vector<std::vector<double>> values;
-    Json knee;
-};
-
-std::optional<FrontPoints> front_in(Json const& summary) {
-    auto const* pareto = summary.find("pareto");
-    if (pareto == nullptr) return std::nullopt;
-    FrontPoints out;
-    for (auto const& name : pareto->at("metrics").array()) out.names.push_back(name.string());
-    auto const &trials = pareto->at("trials").array(), &values = pareto->at("values").array();
-    if (out.names.size() < 2 || out.names.size() > k_most_objectives || trials.size() != values.size()) return std::nullopt;
-    for (std::size_t i = 0; i < trials.size(); ++i) {
-        if (values[i].array().size() != out.names.size()) return std::nullopt;
-        out.trials.push_back(static_cast<int>(trials[i].integer()));
-        auto& row = out.values.emplace_back();
-        for (auto const& value : values[i].array()) row.push_back(value.number());
-    }
-    if (auto const* knee = pareto->find("knee")) out.knee = *knee;  // a run of an earlier version has none
-    return out;
-}
+constexpr std::size_t k_most_pareto_dots = 1000, k_most_growth_steps = 200, k_most_important = 20;
 
 // The epoch with the best search.metric, even if the report compares by another metric.
 LapPoint const* best_of_search(RunResults const& data, TrialResults const& trial) {
@@ -63,14 +39,24 @@ std::optional<double> measure_of(RunResults const& data, TrialResults const& tri
     return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-std::optional<std::vector<double>> measures_of(RunResults const& data, TrialResults const& trial,
+// Of a configuration: the means of its copies.
+std::optional<std::vector<double>> measures_of(RunResults const& data, GroupResults const& group,
                                                std::vector<std::string> const& names) {
-    std::vector<double> out;
-    for (auto const& name : names) {
-        auto const value = measure_of(data, trial, name);
-        if (!value) return std::nullopt;
-        out.push_back(*value);
-    }
+    std::vector<double> out(names.size(), 0.0);
+    for (auto const trial : group.trials)
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            auto const value = measure_of(data, data.trials[trial], names[i]);
+            if (!value) return std::nullopt;
+            out[i] += *value / static_cast<double>(group.trials.size());
+        }
+    return out;
+}
+
+// When the best epochs of its trials have ended.
+double known_at(RunResults const& data, GroupResults const& group) {
+    double out = 0;
+    for (auto const trial : group.trials)
+        if (auto const* best = best_of_search(data, data.trials[trial])) out = std::max(out, best->end_s);
     return out;
 }
 
@@ -102,48 +88,57 @@ Json point_json(int trial, std::vector<double> const& values) {
     return out;
 }
 
-// [[seconds, share]]: of the box between the best and the worst values, what the trials have covered so far. A trial counts
-// from the end of its best epoch on.
+// [[seconds, share]]: of the box between the best and the worst values, what the trials that meet search.subject_to have
+// covered so far. A configuration counts from the end of its best epoch on.
 Json growth_json(RunResults const& data, std::vector<std::string> const& names) {
     auto const& search = data.run.experiment.search;
     std::vector<std::pair<double, Losses>> events;
-    for (auto const& trial : data.trials) {
-        auto const values = measures_of(data, trial, names);
-        auto const* best = best_of_search(data, trial);
-        if (!values || best == nullptr) continue;
+    std::vector<Losses> all;
+    for (auto const& group : data.groups) {
+        auto const values = measures_of(data, group, names);
+        if (!values) continue;
         Losses losses{};
         for (std::size_t i = 0; i < names.size(); ++i)
             losses[i] = mode_of(search, names[i]) == Mode::max ? -(*values)[i] : (*values)[i];
-        if (violation_of(search, *values) == 0) events.emplace_back(best->end_s, losses);
+        all.push_back(losses);
+        if (violation_of(search, *values) == 0) events.emplace_back(known_at(data, group), losses);
     }
     std::ranges::sort(events);
-    std::vector<Losses> all, front;
-    for (auto const& [at, losses] : events) all.push_back(losses);
+    std::vector<Losses> front;
     Json::Array out;
-    for (auto const& [at, losses] : events) {
-        auto const covers = [&, &mine = losses](Losses const& each) { return each == mine || dominates({each}, {mine}); };
-        if (std::ranges::any_of(front, covers)) continue;
-        std::erase_if(front, [&, &mine = losses](Losses const& each) { return dominates({mine}, {each}); });
-        front.push_back(losses);
+    auto const each = events.size() / k_most_growth_steps + 1;  // a picture needs no more steps
+    bool grown = false;                                         // since the last step
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        auto const& [at, losses] = events[i];
+        auto const covers = [&, &mine = losses](Losses const& other) {
+            return other == mine || dominates({other}, {mine});
+        };
+        if (!std::ranges::any_of(front, covers)) {
+            grown = true;
+            std::erase_if(front, [&, &mine = losses](Losses const& other) { return dominates({mine}, {other}); });
+            front.push_back(losses);
+        }
+        if (!grown || ((i + 1) % each != 0 && i + 1 < events.size())) continue;
         out.emplace_back(Json::Array{rounded_json(at), rounded_json(hypervolume_share(all, front))});
+        grown = false;
     }
     return out;
 }
 
 Json pareto_json(RunResults const& data) {
-    auto const front = front_in(data.summary);
-    if (!front || front->values.empty()) return {};
+    auto const front = pareto_from_json(data.summary);
+    if (!front || front->points.empty()) return {};
     Json::Array on_front, others;
-    for (std::size_t i = 0; i < front->values.size(); ++i)
-        on_front.push_back(point_json(front->trials[i], front->values[i]));
-    for (auto const i : thinned(data.trials.size(), k_most_pareto_dots, 0)) {
-        auto const& trial = data.trials[i];
-        if (auto const values = measures_of(data, trial, front->names))
-            others.push_back(point_json(trial.id.value, *values));
+    for (auto const& point : front->points) on_front.push_back(point_json(point.trial.value, point.values));
+    for (auto const i : thinned(data.groups.size(), k_most_pareto_dots, 0)) {
+        auto const& group = data.groups[i];
+        if (auto const values = measures_of(data, group, front->names))
+            others.push_back(point_json(data.trials[group.trials.front()].id.value, *values));
     }
     return Json::object({{"names", Json(front->names)},
                          {"front", std::move(on_front)},
-                         {"knee", front->knee},
+                         {"knee", front->knee ? Json(front->knee->value) : Json()},
+                         {"missesBounds", front->misses_bounds},
                          {"others", std::move(others)},
                          {"growth", growth_json(data, front->names)}});
 }

@@ -80,6 +80,8 @@ PastTrial past_trial(Json const& json) {
             auto& losses = out.metrics.emplace_back();
             for (auto const& loss : lap.array()) losses.push_back(loss.number());
         }
+    if (!out.metrics.empty() && out.metrics.size() != out.losses.size())
+        throw DataError("\"metrics\" and \"losses\" have different numbers of epochs");
     out.progress = json.at("ended").boolean() ? PastTrial::Progress::ended : PastTrial::Progress::cut_off;
     return out;
 }

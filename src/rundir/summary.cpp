@@ -98,11 +98,12 @@ Json to_json(ParetoFront const& front) {
         trials.emplace_back(point.trial.value);
         values.emplace_back(Json(point.values));
     }
-    return Json::object({{"metrics", Json(front.names)},
-                         {"trials", std::move(trials)},
-                         {"values", std::move(values)},
-                         {"knee", front.knee ? Json(front.knee->value) : Json()},
-                         {"hypervolume", front.hypervolume}});
+    auto out = Json::object({{"metrics", Json(front.names)}, {"trials", std::move(trials)}, {"values", std::move(values)}});
+    out["knee"] = Json();
+    if (front.knee) out["knee"] = front.knee->value;
+    out["hypervolume"] = front.hypervolume;
+    if (front.misses_bounds) out["misses_bounds"] = true;
+    return out;
 }
 
 Json to_json(AblationRow const& row) {
@@ -140,6 +141,26 @@ std::optional<Metrics> test_from_json(Json const& test) {
     for (auto const& [key, value, _] : test.object())
         if (auto const name = "val_" + key; value.is_number() && may_be_own_metric(name) && key != "epoch" && key != "rows")
             out.own.push_back({name, value.number()});
+    return out;
+}
+
+std::optional<ParetoFront> pareto_from_json(Json const& summary) {
+    auto const* pareto = summary.find("pareto");
+    if (pareto == nullptr) return std::nullopt;
+    ParetoFront out;
+    for (auto const& name : pareto->at("metrics").array()) out.names.push_back(name.string());
+    auto const &trials = pareto->at("trials").array(), &values = pareto->at("values").array();
+    if (out.names.size() < 2 || out.names.size() > k_most_objectives || trials.size() != values.size()) return std::nullopt;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+        auto& point = out.points.emplace_back();
+        point.trial = TrialId(trials[i].integer());
+        for (auto const& value : values[i].array()) point.values.push_back(value.number());
+        if (point.values.size() != out.names.size()) return std::nullopt;
+    }
+    // A run of an earlier version has neither.
+    if (auto const* knee = pareto->find("knee"); knee != nullptr && !knee->is_null()) out.knee = TrialId(knee->integer());
+    if (auto const* volume = pareto->find("hypervolume")) out.hypervolume = volume->number();
+    out.misses_bounds = pareto->find("misses_bounds") != nullptr;
     return out;
 }
 

@@ -33,16 +33,21 @@ struct TrialSummary {
     std::map<std::string, double> measures = {};  // sizes and costs that search.objectives or search.pareto names
 };
 
-// The values that search.objectives or search.pareto names, for the trials that no other trial dominates.
+// The values that search.objectives or search.pareto names, for the trials that no other trial dominates. Where there are
+// copies: of the groups, by their means.
 struct ParetoFront {
     std::vector<std::string> names;
     struct Point {
-        TrialId trial;
+        TrialId trial;  // of a group the first
         std::vector<double> values;
+        int epochs = 0;  // that it trained
     };
-    std::vector<Point> points;    // by the first, best first
-    std::optional<TrialId> knee;  // the compromise (search/front.hpp); none: there are fewer than three
-    double hypervolume = 0;       // share of the box between the best and the worst values of all trials
+    std::vector<Point> points = {};    // by the first, best first
+    std::optional<TrialId> knee = {};  // the compromise (search/front.hpp); none: there are fewer than three
+    double hypervolume = 0;            // share of the box between the best and the worst values of all trials
+    std::size_t compared = 0;          // trials, or groups
+    bool steers = false;               // of search.objectives
+    bool misses_bounds = false;        // no trial meets search.subject_to; these miss it by the least
 };
 
 // The change that one trial of `ablation` made, and its effect.
@@ -122,6 +127,8 @@ struct Summary {
     std::vector<AblationRow> ablation;  // of that procedure, without the trial that changes nothing
 };
 
+// Of a summary.json; epochs and `compared` of the points are not in it. None: it has no front.
+std::optional<ParetoFront> pareto_from_json(Json const& summary);
 bool has_gpu_use(Summary const& summary);  // the GPU's use is known of some trial
 Json to_json(Summary const& summary);
 std::optional<Metrics> test_from_json(Json const& test);  // RunResult::test; none of null

@@ -60,17 +60,19 @@ std::vector<std::string> first_metrics() {
 // The columns that not every run has.
 struct Columns {
     std::vector<std::string> paths, metrics, measures;
-    std::set<TrialId> front = {};  // where there is one
+    std::set<TrialId> front = {};  // of search.objectives
     bool has_front = false, gpu = false;
 };
 
 Columns columns_of(Summary const& summary) {
     Columns out{searched_paths(summary), later_metrics(summary), {}};
     out.gpu = has_gpu_use(summary);
-    out.has_front = summary.pareto.has_value();
-    if (!summary.pareto) return out;
+    out.has_front = summary.pareto && summary.pareto->steers;
+    if (!out.has_front) return out;
     std::ranges::copy_if(summary.pareto->names, std::back_inserter(out.measures), is_measure);
     for (auto const& point : summary.pareto->points) out.front.insert(point.trial);
+    for (auto const& group : summary.groups)
+        if (out.front.contains(group.trials.front())) out.front.insert(group.trials.begin(), group.trials.end());
     return out;
 }
 

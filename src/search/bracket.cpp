@@ -51,7 +51,7 @@ Verdict Bracket::decide(TrialId trial, Point const& point) {
     auto const [place, ahead] = arrive(trial, point);
     Verdict out;
     if (go_on == 0) return out;
-    // Later results can only lower the rank: a trial that is out now stays out.
+    // Those that are ahead for good stay ahead: a trial that is out now stays out.
     out.kind = static_cast<std::int64_t>(ahead) >= go_on ? Verdict::Kind::stop : Verdict::Kind::pause;
     out.why = fmt::format("{}rung {} ({} epoch{}): rank {} of {} so far, {} of {} go on", name_, rung, epochs,
                           epochs == 1 ? "" : "s", place + 1, came, go_on, trials);

@@ -44,7 +44,8 @@ public:
     Losses scaled(Losses const& losses) const {
         Losses out = {};
         for (std::size_t i = 0; i < out.size(); ++i)
-            if (worst_[i] > best_[i]) out[i] = (losses[i] - best_[i]) / (worst_[i] - best_[i]);
+            if (double const range = worst_[i] - best_[i]; range > 0 && std::isfinite(range))
+                out[i] = (losses[i] - best_[i]) / range;
         return out;
     }
 
@@ -113,6 +114,13 @@ Losses reference_of(std::vector<Losses> const& points, std::size_t objectives) {
     return out;
 }
 
+// At most: the third losses of all that have not failed are equal.
+bool have_two_objectives(std::vector<Point> const& points) {
+    auto const first = std::ranges::find_if_not(points, has_failed);
+    return std::ranges::all_of(
+        points, [&](Point const& each) { return has_failed(each) || each.losses.back() == first->losses.back(); });
+}
+
 }  // namespace
 
 bool dominates(Point const& a, Point const& b) {
@@ -132,10 +140,12 @@ std::vector<std::size_t> front_numbers(std::vector<Point> const& points) {
     std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
         return std::tie(points[a].violation, points[a].losses, a) < std::tie(points[b].violation, points[b].losses, b);
     });
+    bool const two = have_two_objectives(points);
     std::vector<Indices> fronts;
     std::vector<std::size_t> out(points.size());
     for (auto const i : order) {
         auto const is_dominated = [&](Indices const& front) {
+            if (two) return dominates(points[front.back()], points[i]);  // it has the least second loss of its front
             return std::any_of(front.rbegin(), front.rend(), [&](auto j) { return dominates(points[j], points[i]); });
         };
         auto const at = std::partition_point(fronts.begin(), fronts.end(), is_dominated);
@@ -177,7 +187,9 @@ std::vector<std::size_t> pareto_front(std::vector<Point> const& points) {
 // Slice by slice along the last objective: in each the points so far cover an area.
 double hypervolume(std::vector<Losses> points, Losses const& reference) {
     std::erase_if(points, [&](Losses const& losses) { return volume(losses, reference) == 0; });
-    std::ranges::sort(points, {}, [](Losses const& losses) { return losses.back(); });
+    std::ranges::sort(points, {}, [](Losses const& losses) { return std::pair(losses.back(), losses); });
+    if (!points.empty() && points.front().back() == points.back().back())
+        return (reference.back() - points.back().back()) * area(points, reference);
     double out = 0;
     std::vector<Losses> so_far;
     for (std::size_t i = 0; i < points.size(); ++i) {
@@ -194,7 +206,10 @@ double hypervolume_share(std::vector<Losses> const& all, std::vector<Losses> con
     if (finite.empty()) return 0;
     Scale const scale(finite);
     std::vector<Losses> scaled;
-    for (auto const& losses : points) scaled.push_back(scale.scaled(losses));
+    for (auto const& losses : points) {
+        auto& inside = scaled.emplace_back(scale.scaled(losses));
+        for (auto& each : inside) each = std::max(each, 0.0);
+    }
     Losses reference;
     reference.fill(1);
     return hypervolume(std::move(scaled), reference);
@@ -207,16 +222,23 @@ std::vector<std::size_t> hypervolume_subset(std::vector<Losses> const& points, s
     Indices distinct;
     std::ranges::unique_copy(order, std::back_inserter(distinct), same);
     auto const reference = reference_of(points, objectives);
+    if (!is_finite(reference)) distinct.resize(std::min(distinct.size(), count));  // no gain is finite
+    // A gain only shrinks as more are chosen. So gains of earlier rounds are bounds, and only the largest is computed anew.
+    std::vector<double> gains(distinct.size(), k_worst);
+    std::vector<std::size_t> computed(distinct.size(), 0);  // after this many choices, and one more
     Indices out;
     std::vector<Losses> chosen;
-    while (out.size() < count && !distinct.empty()) {
-        Indices::iterator best = distinct.begin();
-        double most = -1;
-        for (auto each = distinct.begin(); each != distinct.end() && is_finite(reference); ++each)
-            if (double const more = gain(points[*each], chosen, reference); more > most) most = more, best = each;
-        chosen.push_back(points[*best]);
-        out.push_back(*best);
-        distinct.erase(best);
+    while (out.size() < std::min(count, distinct.size())) {
+        auto const top = static_cast<std::size_t>(std::ranges::max_element(gains) - gains.begin());
+        auto const& candidate = points[distinct[top]];
+        if (computed[top] == chosen.size() + 1 || !is_finite(reference)) {
+            chosen.push_back(candidate);
+            out.push_back(distinct[top]);
+            gains[top] = -k_worst;
+        } else {
+            gains[top] = gain(candidate, chosen, reference);
+            computed[top] = chosen.size() + 1;
+        }
     }
     for (std::size_t i = 0; i < points.size() && out.size() < count; ++i)  // then copies of chosen points
         if (std::ranges::find(out, i) == out.end()) out.push_back(i);

@@ -32,7 +32,7 @@ std::vector<double> crowding_distances(std::vector<Losses> const& front) {
     return out;
 }
 
-// Indices of `count` points, best first: by front, then the least crowded; equals by index.
+// Indices of at most `count` points that have not failed, best first: by front, then the least crowded; equals by index.
 std::vector<std::size_t> fittest(std::vector<Point> const& points, std::size_t count) {
     auto const numbers = front_numbers(points);
     std::vector<std::size_t> out;
@@ -51,6 +51,7 @@ std::vector<std::size_t> fittest(std::vector<Point> const& points, std::size_t c
         for (auto const i : order) out.push_back(members[i]);
     }
     out.resize(std::min(count, points.size()));
+    std::erase_if(out, [&](std::size_t i) { return has_failed(points[i]); });
     return out;
 }
 

@@ -15,7 +15,7 @@ namespace hopscotch {
 namespace {
 
 constexpr int k_model_draws = 20;  // to find something new with the model, before a random draw does it
-constexpr std::size_t k_most_good = 25;
+constexpr std::size_t k_most_good = 25, k_most_good_of_several = 100;
 constexpr std::size_t k_most_bad = 1000;  // the newest: the cost of a proposal must not grow for ever
 
 // Trials that fell back count as results too, but the good ones are the best third of the others at most: a rule lets few go
@@ -146,7 +146,7 @@ private:
 
 std::size_t good_results(std::size_t results, std::size_t objectives) {
     auto const tenth = (results + 9) / 10;
-    return objectives == 1 ? std::min(tenth, k_most_good) : tenth;
+    return std::min(tenth, objectives == 1 ? k_most_good : k_most_good_of_several);
 }
 
 GoodAndBad split_results(History const& history, Judging const& judging) {

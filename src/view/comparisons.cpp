@@ -41,33 +41,64 @@ std::optional<double> result_of(Summary const& summary, std::size_t number) {
 
 }  // namespace
 
+namespace {
+
+// A trial, or the copies of a configuration.
+struct Candidate {
+    TrialId trial;               // the first
+    std::vector<double> values;  // means; NaN: one copy has none
+    int epochs = 0;              // of the first
+};
+
+std::vector<Candidate> candidates_of(Summary const& summary, std::vector<std::string> const& names) {
+    std::vector<std::vector<TrialId>> groups;
+    for (auto const& group : summary.groups) groups.push_back(group.trials);
+    if (summary.groups.empty())
+        for (auto const& trial : summary.trials) groups.push_back({trial.id});
+    std::vector<Candidate> out;
+    for (auto const& trials : groups) {
+        auto& candidate = out.emplace_back(trials.front(), std::vector<double>(names.size(), 0.0),
+                                           summary.trials.at(trials.front().index()).tally.epochs);
+        for (auto const trial : trials)
+            for (std::size_t i = 0; i < names.size(); ++i)
+                candidate.values[i] += value_of(summary.trials.at(trial.index()), names[i]) / static_cast<double>(trials.size());
+    }
+    return out;
+}
+
+Point point_of(SearchConfig const& search, std::vector<double> const& values) {
+    Point out;
+    for (std::size_t i = 0; i < values.size(); ++i)
+        out.losses[i] = mode_of(search, search.front.names[i]) == Mode::max ? -values[i] : values[i];
+    out.violation = violation_of(search, values);
+    return out;
+}
+
+}  // namespace
+
 std::optional<ParetoFront> pareto_of(Summary const& summary, SearchConfig const& search) {
-    ParetoFront out{search.front.names, {}, {}, 0};
+    ParetoFront out{search.front.names};
     auto const is_unknown = [&](TrialSummary const& trial) {
         return std::ranges::any_of(out.names,
                                    [&](auto const& name) { return is_measure(name) && !trial.measures.contains(name); });
     };
     if (out.names.empty() || std::ranges::all_of(summary.trials, is_unknown)) return std::nullopt;
+    auto const candidates = candidates_of(summary, out.names);
     std::vector<Point> points;
-    std::vector<std::vector<double>> values;
-    for (auto const& trial : summary.trials) {
-        auto& row = values.emplace_back();
-        auto& point = points.emplace_back();
-        for (std::size_t i = 0; i < out.names.size(); ++i) {
-            row.push_back(value_of(trial, out.names[i]));
-            point.losses[i] = mode_of(search, out.names[i]) == Mode::max ? -row[i] : row[i];
-        }
-        point.violation = violation_of(search, row);
-    }
-    auto const front = pareto_front(points);
     std::vector<Losses> losses, all;
-    for (auto const& point : points) all.push_back(point.losses);
-    for (auto const i : front) {
-        out.points.push_back({summary.trials[i].id, values[i]});
-        losses.push_back(points[i].losses);
+    for (auto const& each : candidates) {
+        points.push_back(point_of(search, each.values));
+        all.push_back(points.back().losses);
     }
-    if (front.size() >= k_fewest_for_a_knee) out.knee = out.points[knee(losses)].trial;
-    out.hypervolume = hypervolume_share(all, losses);
+    for (auto const i : pareto_front(points)) {
+        out.points.push_back({candidates[i].trial, candidates[i].values, candidates[i].epochs});
+        losses.push_back(points[i].losses);
+        out.misses_bounds = points[i].violation > 0;
+    }
+    if (losses.size() >= k_fewest_for_a_knee) out.knee = out.points[knee(losses)].trial;
+    out.hypervolume = out.misses_bounds ? 0 : hypervolume_share(all, losses);
+    out.compared = candidates.size();
+    out.steers = search.front.compares;
     return out;
 }
 
@@ -92,21 +123,27 @@ std::vector<AblationRow> ablation_of(Summary const& summary, Experiment const& e
 }
 
 std::string pareto_text(Summary const& summary) {
-    if (!summary.pareto) return "";
-    auto const& front = *summary.pareto;
+    return summary.pareto ? pareto_text(*summary.pareto, summary.groups.empty() ? "trials" : "configurations") : "";
+}
+
+std::string pareto_text(ParetoFront const& front, std::string_view compared) {
     auto const& names = front.names;
-    auto out = fmt::format("Pareto front of {} and {}: {} of {} trials\n", fmt::join(names.begin(), names.end() - 1, ", "),
-                           names.back(), front.points.size(), summary.trials.size());
+    auto out = fmt::format("Pareto front of {} and {}: {} of {} {}, hypervolume {:.4g}\n",
+                           fmt::join(names.begin(), names.end() - 1, ", "), names.back(), front.points.size(), front.compared,
+                           compared, front.hypervolume);
+    if (front.misses_bounds) out += "     no trial meets search.subject_to; these miss it by the least\n";
+    out += "     trial  epochs";
+    for (auto const& name : names) out += fmt::format("  {:>12}", name);
     for (std::size_t i = 0; i < std::min(front.points.size(), k_leaderboard_rows); ++i) {
         auto const& point = front.points[i];
-        out += fmt::format("     {:>5}  ", point.trial.value);
+        out += fmt::format("\n     {:>5}  {:>6}", point.trial.value, point.epochs);
         for (std::size_t k = 0; k < names.size(); ++k)
-            out += fmt::format("{}{} {:.6g}", k > 0 ? ", " : "", names[k], point.values[k]);
-        out += point.trial == front.knee ? "  (the knee: nearest to the best of all)\n" : "\n";
+            out += fmt::format("  {:>{}}", fmt::format("{:.6g}", point.values[k]), std::max<std::size_t>(names[k].size(), 12));
+        if (point.trial == front.knee) out += "  knee";
     }
     if (front.points.size() > k_leaderboard_rows)
-        out += fmt::format("     ... {} more\n", front.points.size() - k_leaderboard_rows);
-    return out;
+        out += fmt::format("\n     ... {} more", front.points.size() - k_leaderboard_rows);
+    return out + "\n";
 }
 
 std::string ablation_text(Summary const& summary) {

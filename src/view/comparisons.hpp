@@ -26,6 +26,7 @@ std::vector<AblationRow> ablation_of(Summary const& summary, Experiment const& e
 
 // Tables; empty if there is none.
 std::string pareto_text(Summary const& summary);
+std::string pareto_text(ParetoFront const& front, std::string_view compared);  // "trials", "configurations"
 std::string ablation_text(Summary const& summary);
 
 }  // namespace hopscotch

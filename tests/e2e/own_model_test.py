@@ -109,6 +109,21 @@ class OwnModel(Case):
         self.assertEqual(trials[0]["best"]["val_answer"], good["best"]["val_answer"])
         self.assertIn(f", answer {good['best']['val_answer']:.4f}", said)
 
+    def expect_objectives_of_our_own(self):
+        """The mode that the model says stands in the run directory: whoever reads the run needs no model."""
+        search = {"procedure": "asha", "trials": 6, "eta": 2, "objectives": ["val_loss", "val_worst_class"]}
+        space = {"train.optimizer.lr": {"type": "float", "low": 0.01, "high": 0.3, "log": True}}
+        self.write(experiment(model=PLUGIN, search=search, space=space, run={"dir": "traded", "device": "cpu"}))
+        self.succeed("--quiet", "--trainers", "2")
+        about = json.loads((self.cwd / "traded/experiment.json").read_text())
+        self.assertEqual(about["search"]["modes"], {"val_worst_class": "max"})
+        code, out, err = self.run_hopscotch("what-if", "traded")
+        self.assertEqual(code, 0, err)
+        self.assertIn("decisions are those of the run", out)
+        code, out, err = self.run_hopscotch("run", "e.json", "--dry-run", "--set", "run.dir=other")
+        self.assertEqual(code, 0, err)
+        self.assertRegex(out, r"trainers busy \d+ %")
+
     def test_own_metrics_beside_others(self):
         """In a Pareto front, and of the mean answer of several trials."""
         search = {"procedure": "grid", "metric": "val_accuracy", "pareto": ["val_worst_class", "val_loss"]}
@@ -122,6 +137,7 @@ class OwnModel(Case):
             if not any(w >= worst and v <= loss and (w, v) != (worst, loss) for w, v in values)
         }
         self.assertEqual(set(summary["pareto"]["trials"]), front)
+        self.expect_objectives_of_our_own()
         args = ("--split", "valid", "--ensemble", "3", "--out", "p.csv", "--allow-code")
         code, said, err = self.run_hopscotch("predict", "out", "digits", *args)
         self.assertEqual(code, 0, err)

@@ -134,6 +134,15 @@ class WhatIf(Case):
         self.assertIn("hypervolume", self.what_if("out", *others).splitlines()[3])
         self.train("--overwrite", procedure="tpe", trials=6, startup=3, objectives=["val_loss", "state_mb", "train_loss"])
         self.expect_own()
+        middle = sorted(self.values("val_accuracy"))[-3]  # some trials miss it
+        bounds = {"val_accuracy": {"above": middle}}
+        self.train("--overwrite", procedure="asha", trials=9, eta=2, objectives=objectives, subject_to=bounds)
+        self.expect_own()
+        own = json.loads(self.what_if("out", "--json"))["searches"][0]["played"][0]
+        self.assertAlmostEqual(own["hypervolume"], self.summary()["pareto"]["hypervolume"], 12)
+        self.train("--overwrite", procedure="asha", trials=4)
+        asked = ("out", "--procedure", "asha", "--set", f"search.objectives={json.dumps(objectives)}")
+        self.assertIn("out: the parameters of its trials is not known", self.what_if(*asked, expect=2))
         (self.cwd / "t.csv").write_text("lr,epoch,val_accuracy\n1,1,0.5\n2,1,0.6\n")
         asked = ("t.csv", "--procedure", "asha", "--set", 'search.objectives=["val_loss","train_loss"]')
         self.assertIn("search.objectives cannot be played (a table is read with one metric)", self.what_if(*asked, expect=2))

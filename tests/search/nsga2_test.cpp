@@ -69,5 +69,28 @@ TEST(Nsga2, TakesItsValuesFromEarlierTrials) {
     EXPECT_LT(later, 95U) << "one value in three is drawn anew";
 }
 
+// Half of all trials fail. Their values are never inherited.
+TEST(Nsga2, FailedTrialsAreNoParents) {
+    auto const experiment = search_experiment(R"({"procedure": "nsga2", "trials": 150, "parents": 20})", k_space,
+                                              R"({"epochs": 1})", "5");
+    auto const search = make_search(experiment);
+    auto const fails = [](Assignment const& each) { return at(each, "train.optimizer.lr") > 0.5; };
+    FakeDirector director(
+        *search, 4,
+        [&](TrialId, FakeDirector::Trial const& trial, int) {
+            return fails(trial.assignment) ? std::nullopt : std::optional(at(trial.assignment, "train.optimizer.lr"));
+        },
+        5);
+    ASSERT_TRUE(director.run());
+    std::set<double> of_failed;
+    std::size_t failed = 0;
+    for (auto const& trial : director.trials()) {
+        double const rate = at(trial.assignment, "train.optimizer.lr");
+        EXPECT_FALSE(of_failed.contains(rate)) << rate;
+        if (fails(trial.assignment)) of_failed.insert(rate), ++failed;
+    }
+    EXPECT_GT(failed, 10U);
+}
+
 }  // namespace nsga2_test
 }  // namespace hopscotch

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A search as a process, for scripts that have results of their own (tables of known trainings): one command a line on
-// standard input, one JSON line as the answer.
-//   search_ask EXPERIMENT.json
-//   next                            {"kind": "start", "trial": 0, "until": 3, "config": {...}}, {"kind": "resume", ...}; {}:
-//   none report TRIAL EPOCH LOSS [METRIC ...]   epoch from 0; LOSS: "none" of a trial that failed; METRIC: of
-//   search.objectives,
-//                                   lower is better          {"kind": "go_on", "until": 9, "why": "..."}
-//   finished                        {"finished": true}
+// A search as a process, for scripts that have results of their own (tables of known trainings). search_ask EXPERIMENT.json
+// reads a command a line, and answers each with a line of JSON:
+// - next: {"kind": "start", "trial": 0, "until": 3, "config": {...}}, the same with "resume", or {}: none now
+// - report TRIAL EPOCH LOSS METRIC...: {"kind": "go_on", "until": 9, "why": "..."}. Epochs from 0; LOSS is "none" of a trial that
+//   failed; the metrics are those among search.objectives, lower is better
+// - finished: {"finished": true}
 // Sizes among search.objectives are not known here.
 #include <cstdio>
 #include <exception>

@@ -56,10 +56,11 @@ TEST(Comparisons, ParetoOfAMetricAndAMeasure) {
     EXPECT_NEAR(json.at("pareto").at("hypervolume").number(), (.1 * 350 + .1 * 300) / (.25 * 350), 1e-12);
     EXPECT_EQ(json.at("trials").array()[0].at("measures").dump(), R"({"parameters":100.0,"state_mb":3.0})");
     EXPECT_EQ(pareto_text(summary),
-              "Pareto front of val_accuracy and parameters: 3 of 5 trials\n"
-              "         2  val_accuracy 0.95, parameters 400\n"
-              "         0  val_accuracy 0.9, parameters 100  (the knee: nearest to the best of all)\n"
-              "         1  val_accuracy 0.8, parameters 50\n");
+              "Pareto front of val_accuracy and parameters: 3 of 5 trials, hypervolume 0.7429\n"
+              "     trial  epochs  val_accuracy    parameters\n"
+              "         2       0          0.95           400\n"
+              "         0       0           0.9           100  knee\n"
+              "         1       0           0.8            50\n");
     auto const front = pareto_of(summary, searching("state_mb", "train_s"));
     ASSERT_EQ(front->points.size(), 3U);
     EXPECT_EQ(front->points[0].trial, TrialId(2)) << "of 1 MB: 3 s rather than 4 s";
@@ -82,6 +83,38 @@ TEST(Comparisons, ObjectivesWithABoundAndAsColumns) {
     EXPECT_EQ(table.substr(0, table.find('\n')).substr(table.find("parameters")), "parameters,state_mb,on_front");
     EXPECT_NE(table.find(",100,3,true\n"), std::string::npos) << table;
     EXPECT_NE(table.find(",50,2,false\n"), std::string::npos) << table;
+}
+
+TEST(Comparisons, IfNoTrialMeetsTheBoundsTheNearestAreListed) {
+    auto summary = five_trials();
+    SearchConfig search;
+    search.front = {{"val_accuracy", "parameters"}, {}, true};
+    search.proposals.subject_to = {{"val_accuracy", 0.99, {}}};
+    summary.pareto = pareto_of(summary, search);
+    ASSERT_EQ(summary.pareto->points.size(), 1U);
+    EXPECT_EQ(summary.pareto->points[0].trial, TrialId(2)) << "0.95 misses by less than 0.9";
+    EXPECT_TRUE(to_json(summary).at("pareto").at("misses_bounds").boolean());
+    EXPECT_EQ(to_json(summary).at("pareto").at("hypervolume").number(), 0);
+    EXPECT_NE(pareto_text(summary).find("no trial meets search.subject_to; these miss it by the least\n"), std::string::npos);
+}
+
+// Trials 0 and 1 are copies, and 2 and 3: the front is that of the means.
+TEST(Comparisons, OfCopiesTheMeansAreCompared) {
+    auto summary = five_trials();
+    summary.trials.pop_back();
+    summary.groups = {{{TrialId(0), TrialId(1)}, {}, {}, 0}, {{TrialId(2), TrialId(3)}, {}, {}, 0}};
+    summary.trials[1].measures = summary.trials[0].measures;
+    summary.trials[3].measures = summary.trials[2].measures;
+    SearchConfig search;
+    search.front = {{"val_accuracy", "parameters"}, {}, true};
+    summary.pareto = pareto_of(summary, search);
+    ASSERT_EQ(summary.pareto->points.size(), 1U);
+    EXPECT_EQ(summary.pareto->points[0].trial, TrialId(0));
+    EXPECT_NEAR(summary.pareto->points[0].values[0], 0.85, 1e-12);
+    EXPECT_NE(pareto_text(summary).find("1 of 2 configurations"), std::string::npos);
+    auto const table = trials_csv(summary);
+    EXPECT_EQ(std::ranges::count(table, '\n'), 5);
+    EXPECT_NE(table.find(",100,true\n1,"), std::string::npos) << "both copies: " << table;
 }
 
 // The mode of the search's own metric is the user's to set.

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "direct/trial_view.hpp"
+#include "experiment/objectives.hpp"
 #include "experiment/steps.hpp"
 
 namespace hopscotch {
@@ -103,13 +104,33 @@ Json begin_of(TrialResults const& trial, Space const& space, double start_unix_s
                                                    {"intermediate_values", Json::object({})}}));
 }
 
+Json direction_of(Mode mode) { return Json(mode == Mode::min ? 1 : 2); }
+
+// Of the best epoch. Null: one is not known.
+Json values_of(TrialResults const& trial, std::vector<ObjectiveMeasure> const& objectives) {
+    if (objectives.empty()) return Json(Json::Array{Json(trial.best->value)});
+    Json::Array out;
+    for (auto const& each : objectives) {
+        auto const known = trial.sizes.measures.find(each.name);
+        double const value = each.is_metric                          ? metric_value(trial.best->metrics, each.name)
+                             : known == trial.sizes.measures.end() ? k_no_score
+                                                                     : known->second;
+        if (!std::isfinite(value)) return {};
+        out.emplace_back(value);
+    }
+    return Json(std::move(out));
+}
+
 }  // namespace
 
 std::string optuna_journal(RunResults const& data) {
     Problems none("");
     auto const space = read_space(data.run.experiment, none);
     auto const start = data.run.facts.start_unix_s;
-    Json::Array directions{Json(data.mode == Mode::min ? 1 : 2)};
+    auto const objectives = objectives_of(data.run.experiment.search);
+    Json::Array directions;
+    for (auto const& each : objectives) directions.push_back(direction_of(each.mode));
+    if (objectives.empty()) directions.push_back(direction_of(data.mode));
     auto out =
         line_of(Op::create_study, Json::object({{"study_name", data.run.facts.name}, {"directions", std::move(directions)}}))
             .dump() +
@@ -124,10 +145,11 @@ std::string optuna_journal(RunResults const& data) {
                                Json::object({{"trial_id", id}, {"step", point.epoch}, {"intermediate_value", point.value}}))
                            .dump() +
                        "\n";
-        auto const state = state_of(trial);
+        auto state = state_of(trial);
         if (state == State::running) continue;
         Json values;
-        if (state == State::complete) values = Json(Json::Array{Json(trial.best->value)});
+        if (state == State::complete) values = values_of(trial, objectives);
+        if (state == State::complete && values.is_null()) state = State::failed;
         out += line_of(Op::end_trial, Json::object({{"trial_id", id},
                                                     {"state", static_cast<int>(state)},
                                                     {"values", std::move(values)},

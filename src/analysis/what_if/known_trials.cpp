@@ -34,10 +34,10 @@ double KnownTrials::value_of(LapRecord const& record, Assignment const& assignme
     return lap_metric(record, experiment.search.metric, loss_of(experiment, assignment));
 }
 
-std::optional<Losses> KnownTrials::losses_of(LapRecord const& record, KnownTrial const& trial) const {
+std::optional<Point> KnownTrials::point_of(LapRecord const& record, KnownTrial const& trial) const {
     auto const objectives = objectives_of(experiment.search);
     if (objectives.empty() || record.outcome != Outcome::finished) return std::nullopt;
-    Losses out{};
+    Point out;
     std::vector<double> values;
     for (std::size_t i = 0; i < objectives.size(); ++i) {
         auto const& each = objectives[i];
@@ -45,10 +45,10 @@ std::optional<Losses> KnownTrials::losses_of(LapRecord const& record, KnownTrial
         if (!each.is_metric && known == trial.measures.end()) return std::nullopt;
         values.push_back(each.is_metric ? lap_metric(record, each.name, loss_of(experiment, trial.assignment))
                                         : known->second);
-        out[i] = each.loss(values[i]);
-        if (!std::isfinite(out[i])) return std::nullopt;
+        out.losses[i] = each.loss(values[i]);
+        if (!std::isfinite(out.losses[i])) return std::nullopt;
     }
-    if (violation_of(experiment.search, values) > 0) return std::nullopt;
+    out.violation = violation_of(experiment.search, values);
     return out;
 }
 

@@ -34,8 +34,8 @@ struct KnownTrials {
 
     // The value of a lap; NaN: it has none.
     double value_of(LapRecord const& record, Assignment const& assignment) const;
-    // By the objectives of the run; none: it has one, a value is not known, or a bound is missed.
-    std::optional<Losses> losses_of(LapRecord const& record, KnownTrial const& trial) const;
+    // By the objectives of the run; none: it has one, or a value is not known.
+    std::optional<Point> point_of(LapRecord const& record, KnownTrial const& trial) const;
     bool is_better(double a, double b) const { return experiment.search.mode == Mode::max ? a > b : a < b; }
     std::int64_t epochs() const;  // of all trials together
 };

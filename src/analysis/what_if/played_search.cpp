@@ -14,6 +14,7 @@
 #include "direct/director.hpp"
 #include "direct/play_search.hpp"
 #include "experiment/measures.hpp"
+#include "experiment/objectives.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/space.hpp"
@@ -53,6 +54,14 @@ bool procedures_accept(std::string_view key, std::string const& procedure) {
     return std::ranges::count(procedures_with(key), procedure) > 0;
 }
 
+// Those of sizes have left configurations out of the run already.
+void keep_bounds_of_metrics(Json const& own, Json& out) {
+    auto const* bounds = own.find("subject_to");
+    if (bounds == nullptr) return;
+    for (auto const& [name, bound, _] : bounds->object())
+        if (!is_measure(name)) out["subject_to"][name] = bound;
+}
+
 Json search_of(KnownTrials const& known, WhatIfCase const& wanted, int order) {
     auto const& own = *known.experiment.document.find("search");
     Json out = Json::object({{"procedure", wanted.procedure == k_random ? list_sampler() : wanted.procedure}});
@@ -62,6 +71,7 @@ Json search_of(KnownTrials const& known, WhatIfCase const& wanted, int order) {
     if (same) kept.insert(kept.end(), {"eta", "min_epochs", "max_epochs", "keep", "min_trials", "confidence", "variant"});
     for (auto const& key : kept)
         if (auto const* value = own.find(key)) out[key] = *value;
+    if (out.find("objectives") != nullptr) keep_bounds_of_metrics(own, out);
     out["metric"] = known.experiment.search.metric;
     if (wanted.procedure != k_random) out["sampler"] = list_sampler();
     out["configurations"] = configurations(known, order);
@@ -86,12 +96,12 @@ Experiment experiment_of(KnownTrials const& known, WhatIfCase const& wanted, int
     std::erase_if(document.object(), [](auto const& member) { return member.key == "space"; });
     document["search"] = search_of(known, wanted, order);
     Problems problems("what-if");
+    auto const objectives = [](std::string const& override) { return override.starts_with("search.objectives"); };
+    if (known.is_table && std::ranges::any_of(wanted.overrides, objectives))
+        throw ConfigError(fmt::format(
+            "{}: search.objectives cannot be played (a table is read with one metric); use the run directory", known.source));
     auto out = read_experiment(document.dump(), wanted.overrides, problems);
     problems.throw_if_any();
-    if (known.is_table && out.search.front.compares)
-        throw ConfigError(
-            fmt::format("{}: search.objectives cannot be played (a table is read with one metric); use the run directory",
-                        known.source));
     return out;
 }
 
@@ -103,8 +113,13 @@ DirectorOptions options_of(KnownTrials const& known, Experiment const& experimen
     return out;
 }
 
-// Of the configurations that the run has measured.
-Measure measure_of(KnownTrials const& known) {
+// Of the configurations that the run has measured. Throws ConfigError if it has not measured what the search compares.
+Measure measure_of(KnownTrials const& known, SearchConfig const& search) {
+    for (auto const& each : objectives_of(search))
+        if (!each.is_metric && !std::ranges::all_of(known.trials, [&](auto& trial) { return trial.measures.contains(each.name); }))
+            throw ConfigError(fmt::format("{}: the {} of its trials is not known (summary.json has them if search.objectives or "
+                                          "search.pareto named them in the run)",
+                                          known.source, each.name));
     std::map<std::string, Measures> measured;
     for (auto const& trial : known.trials) {
         auto& measures = measured[key_of(configuration_of(trial.assignment))];
@@ -113,7 +128,7 @@ Measure measure_of(KnownTrials const& known) {
     return [measured, source = known.source](Assignment const& assignment) {
         auto const found = measured.find(key_of(configuration_of(assignment)));
         if (found != measured.end()) return found->second;
-        throw ConfigError(fmt::format("{}: the size of {} is not known (its summary has none)", source, key_of(assignment)));
+        throw ConfigError(fmt::format("{}: {} was not trained (its size is not known)", source, key_of(assignment)));
     };
 }
 
@@ -134,7 +149,7 @@ public:
         else
             played_.seconds += totals_of(out).seconds + validation_s_of(out);
         auto const value = known_.value_of(out, trial.assignment);
-        if (std::isfinite(value)) note(index, value, known_.losses_of(out, trial));
+        if (std::isfinite(value)) note(index, value, known_.point_of(out, trial));
         if (!std::isfinite(value) || (played_.best && !known_.is_better(value, *played_.best))) return out;
         played_.best = value;
         played_.best_trial = index;
@@ -151,12 +166,12 @@ public:
 private:
     struct BestEpoch {
         double value = k_no_score;
-        std::optional<Losses> losses;
+        std::optional<Point> point;
     };
 
-    void note(std::size_t index, double value, std::optional<Losses> const& losses) {
+    void note(std::size_t index, double value, std::optional<Point> const& point) {
         auto& best = best_[index];
-        if (!std::isfinite(best.value) || known_.is_better(value, best.value)) best = {value, losses};
+        if (!std::isfinite(best.value) || known_.is_better(value, best.value)) best = {value, point};
     }
 
     std::optional<double> hypervolume() const {
@@ -166,11 +181,11 @@ private:
             for (auto const& lap : trial.laps)
                 if (double const value = known_.value_of(lap, trial.assignment);
                     std::isfinite(value) && (!std::isfinite(best.value) || known_.is_better(value, best.value)))
-                    best = {value, known_.losses_of(lap, trial)};
-            if (best.losses) all.push_back(*best.losses);
+                    best = {value, known_.point_of(lap, trial)};
+            if (best.point) all.push_back(best.point->losses);
         }
         for (auto const& [index, best] : best_)
-            if (best.losses) played.push_back(*best.losses);
+            if (best.point && best.point->violation == 0) played.push_back(best.point->losses);
         return all.empty() ? std::nullopt : std::optional(hypervolume_share(all, played));
     }
 
@@ -194,7 +209,7 @@ PlayedSearch play(KnownTrials const& known, WhatIfCase const& wanted, int order)
     auto options = options_of(known, experiment);
     options.unit_cost = [&](TrialView const& trial) { return known.trials[at(trial.assignment)].unit_cost; };
     SearchContext context;
-    context.measure = measure_of(known);
+    context.measure = measure_of(known, experiment.search);
     auto const director = make_director(experiment, make_search(experiment, context), options);
     Account account(known);
     play_search(*director, [&](Lap const& lap) {
@@ -218,7 +233,7 @@ PlayedSearch play_own_search(KnownTrials const& known, RecordedRun const& run) {
                         "trials",
                         known.source));
     SearchContext context;
-    context.measure = measure_of(known);
+    context.measure = measure_of(known, known.experiment.search);
     context.stages = run.facts.plan.extended;
     auto const past = run.directory / "start_from.json";
     if (!known.experiment.search.proposals.start_from.empty()) context.past = read_past_trials(past);

@@ -59,10 +59,12 @@ const growth = run => {
 
 const pareto = run => {
   if (!run.pareto) return null;
-  const {names, others, knee} = run.pareto;
+  const {names, front, others, knee, missesBounds} = run.pareto;
   const pairs = names.length === 2 ? [[0, 1]] : [[0, 1], [0, 2], [1, 2]];
-  const caption = 'Orange: trials that no other trial beats in one value without losing in another.' +
-    (Number.isInteger(knee) ? ` The largest is trial ${knee}, the knee: the nearest to the best of all values.` : '');
+  const ids = front.length > 12 ? `${front.length} trials` : `trials ${front.map(([id]) => id).join(', ')}`;
+  const caption = `Orange: ${ids}, ` + (missesBounds ? 'which miss search.subject_to by the least; no trial meets it.'
+    : 'which no other trial beats in one value without losing in another.') +
+    (Number.isInteger(knee) ? ` Largest: the knee, trial ${knee}.` : '');
   const out = pairs.map(([a, b], i) => figure(frontPlot(run, a, b), i === 0 ? caption : ''));
   if (!others.length)
     out.push(make('p', 'The values of the other trials are not in the run directory.', 'note'));
