@@ -63,16 +63,28 @@ void read_constraint(Json::Member const& member, ObjectReader reader, SearchConf
     reader.missing("below", R"(say which values are allowed, for example {"below": 1e6})");
 }
 
+Json constraints_schema() {
+    auto const number = Json::object({{"type", Json::Array{"number", "null"}}});
+    auto const bounds = Json::object({{"type", "object"},
+                                      {"properties", Json::object({{"above", number}, {"below", number}})},
+                                      {"additionalProperties", false},
+                                      {"minProperties", 1}});
+    auto const names = fmt::format("^({}|train_loss|val_[a-z0-9_]+)$", fmt::join(measure_names(), "|"));
+    return Json::object(
+        {{"type", "object"}, {"propertyNames", Json::object({{"pattern", names}})}, {"additionalProperties", bounds}});
+}
+
 // A metric can be bounded if it is an objective.
 void read_constraints(ObjectReader& reader, SearchConfig& out) {
-    auto const* given = reader.take("subject_to");
-    if (given == nullptr && !reader.watched()) return;
-    auto section = reader.child({"subject_to", "Bounds: configurations outside are not tried; of a metric that is an objective: trials that meet it come first."});
+    Key const key{"subject_to",
+                  "Exclusive bounds {name: {above, below}} of parameters, state_mb, flops_per_row: other configurations are "
+                  "not tried. Of a metric among the objectives: trials that meet them come first."};
+    if (reader.watched()) reader.describe(key, constraints_schema());
+    auto const* given = reader.take(key.name);
+    if (given == nullptr || reader.watched()) return;
+    auto section = reader.child(key);
+    if (!given->is_object()) return;
     auto known = measure_names();
-    if (reader.watched())
-        for (auto const& name : compared_names())
-            read_constraint({name, {}, {}}, section.child({name, "Bounds, both exclusive."}), out);
-    if (given == nullptr || !given->is_object()) return;
     for (auto const& name : out.front.names)
         if (out.front.compares && std::ranges::find(known, name) == known.end()) known.push_back(name);
     for (auto const& member : given->object()) {

@@ -79,9 +79,10 @@ void read_metric(ObjectReader& reader, OwnMetrics own, SearchConfig& out) {
               out.mode);
     bool const named = reader.take(key.name) != nullptr;
     if (named && out.front.compares && !out.front.includes(out.metric))
-        reader.problem(key.name, fmt::format("must be one of the objectives (it chooses the best epoch of a trial and the best "
-                                             "trial; got {}); leave it out, or name it in objectives, too",
-                                             out.metric));
+        reader.problem(key.name,
+                       fmt::format("must be one of the objectives (it chooses the best epoch of a trial and the best "
+                                   "trial; got {}); leave it out, or name it in objectives, too",
+                                   out.metric));
 }
 
 void read_budget(ObjectReader reader, std::string const& procedure, SearchBudget& out) {

@@ -110,9 +110,7 @@ Json growth_json(RunResults const& data, std::vector<std::string> const& names) 
     bool grown = false;                                         // since the last step
     for (std::size_t i = 0; i < events.size(); ++i) {
         auto const& [at, losses] = events[i];
-        auto const covers = [&, &mine = losses](Losses const& other) {
-            return other == mine || dominates({other}, {mine});
-        };
+        auto const covers = [&, &mine = losses](Losses const& other) { return other == mine || dominates({other}, {mine}); };
         if (!std::ranges::any_of(front, covers)) {
             grown = true;
             std::erase_if(front, [&, &mine = losses](Losses const& other) { return dominates({mine}, {other}); });

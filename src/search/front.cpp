@@ -117,8 +117,9 @@ Losses reference_of(std::vector<Losses> const& points, std::size_t objectives) {
 // At most: the third losses of all that have not failed are equal.
 bool have_two_objectives(std::vector<Point> const& points) {
     auto const first = std::ranges::find_if_not(points, has_failed);
-    return std::ranges::all_of(
-        points, [&](Point const& each) { return has_failed(each) || each.losses.back() == first->losses.back(); });
+    return std::ranges::all_of(points, [&](Point const& each) {
+        return has_failed(each) || each.losses.back() == first->losses.back();
+    });
 }
 
 }  // namespace

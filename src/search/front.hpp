@@ -26,8 +26,8 @@ inline bool has_failed(Point const& point) { return point.losses[0] == k_worst; 
 // them more (Deb et al., NSGA-II, 2002).
 bool dominates(Point const& a, Point const& b);
 
-// By point, from 0: no point dominates those of front 0, even if all violate constraints; without them none dominates those of
-// front 1; and so on.
+// By point, from 0: no point dominates those of front 0, even if all violate constraints; without them none dominates those
+// of front 1; and so on.
 std::vector<std::size_t> front_numbers(std::vector<Point> const& points);
 
 // Indices, best first: by front, and within a front by an epsilon-net: each is the farthest from those before it, so the

@@ -50,7 +50,9 @@ void best_so_far(std::vector<double>& losses) {
 std::vector<Point> points_of(TrialPoints const& points, PastTrial const& past) {
     std::vector<Point> out;
     for (std::size_t i = 0; points.are_used() && i < past.losses.size(); ++i)
-        out.push_back(past.losses[i] == k_worst ? k_worst_point : points.of(past.assignment, i < past.metrics.size() ? past.metrics[i] : std::vector<double>()));
+        out.push_back(past.losses[i] == k_worst
+                          ? k_worst_point
+                          : points.of(past.assignment, i < past.metrics.size() ? past.metrics[i] : std::vector<double>()));
     return out;
 }
 

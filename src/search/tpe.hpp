@@ -11,8 +11,8 @@
 
 namespace hopscotch {
 
-// Number of good results: ceil(n / 10), at most 25 (Optuna's rule). Of several objectives at most 100: Optuna has no limit there,
-// but the cost of a proposal must not grow for ever.
+// Number of good results: ceil(n / 10), at most 25 (Optuna's rule). Of several objectives at most 100: Optuna has no limit
+// there, but the cost of a proposal must not grow for ever.
 std::size_t good_results(std::size_t results, std::size_t objectives = 1);
 
 // Indices of History::results(), in their order. Failed trials are never good. Pending trials count as bad (constant liar),

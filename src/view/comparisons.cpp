@@ -61,7 +61,8 @@ std::vector<Candidate> candidates_of(Summary const& summary, std::vector<std::st
                                            summary.trials.at(trials.front().index()).tally.epochs);
         for (auto const trial : trials)
             for (std::size_t i = 0; i < names.size(); ++i)
-                candidate.values[i] += value_of(summary.trials.at(trial.index()), names[i]) / static_cast<double>(trials.size());
+                candidate.values[i] +=
+                    value_of(summary.trials.at(trial.index()), names[i]) / static_cast<double>(trials.size());
     }
     return out;
 }
@@ -129,8 +130,8 @@ std::string pareto_text(Summary const& summary) {
 std::string pareto_text(ParetoFront const& front, std::string_view compared) {
     auto const& names = front.names;
     auto out = fmt::format("Pareto front of {} and {}: {} of {} {}, hypervolume {:.4g}\n",
-                           fmt::join(names.begin(), names.end() - 1, ", "), names.back(), front.points.size(), front.compared,
-                           compared, front.hypervolume);
+                           fmt::join(names.begin(), names.end() - 1, ", "), names.back(), front.points.size(),
+                           front.compared, compared, front.hypervolume);
     if (front.misses_bounds) out += "     no trial meets search.subject_to; these miss it by the least\n";
     out += "     trial  epochs";
     for (auto const& name : names) out += fmt::format("  {:>12}", name);
@@ -138,7 +139,8 @@ std::string pareto_text(ParetoFront const& front, std::string_view compared) {
         auto const& point = front.points[i];
         out += fmt::format("\n     {:>5}  {:>6}", point.trial.value, point.epochs);
         for (std::size_t k = 0; k < names.size(); ++k)
-            out += fmt::format("  {:>{}}", fmt::format("{:.6g}", point.values[k]), std::max<std::size_t>(names[k].size(), 12));
+            out +=
+                fmt::format("  {:>{}}", fmt::format("{:.6g}", point.values[k]), std::max<std::size_t>(names[k].size(), 12));
         if (point.trial == front.knee) out += "  knee";
     }
     if (front.points.size() > k_leaderboard_rows)

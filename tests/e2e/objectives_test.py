@@ -128,7 +128,9 @@ class SeveralObjectives(Grouped):
             one
             for one in means
             if not any(
-                means[other] >= means[one] and sizes[other] <= sizes[one] and (means[other], sizes[other]) != (means[one], sizes[one])
+                means[other] >= means[one]
+                and sizes[other] <= sizes[one]
+                and (means[other], sizes[other]) != (means[one], sizes[one])
                 for other in means
             )
         }

@@ -116,7 +116,7 @@ class OwnModel(Case):
         self.write(experiment(model=PLUGIN, search=search, space=space, run={"dir": "traded", "device": "cpu"}))
         self.succeed("--quiet", "--trainers", "2")
         about = json.loads((self.cwd / "traded/experiment.json").read_text())
-        self.assertEqual(about["search"]["modes"], {"val_worst_class": "max"})
+        self.assertEqual(about["experiment"]["search"]["modes"], {"val_worst_class": "max"})
         code, out, err = self.run_hopscotch("what-if", "traded")
         self.assertEqual(code, 0, err)
         self.assertIn("decisions are those of the run", out)

@@ -142,22 +142,24 @@ TEST(SearchSection, ObjectivesThatCannotBe) {
               "\"parameters\"]");
     EXPECT_EQ(said(R"({"objectives": ["val_loss", "train_s"]})").substr(0, 64),
               "e.json:2:26: /search/objectives: unknown value \"train_s\" (known:");
-    EXPECT_EQ(said(R"({"objectives": ["val_loss", "parameters"], "metric": "val_accuracy"})"),
-              "e.json:2:64: /search/metric: must be one of the objectives (it chooses the best epoch of a trial and the best "
-              "trial; got val_accuracy); leave it out, or name it in objectives, too");
+    EXPECT_EQ(
+        said(R"({"objectives": ["val_loss", "parameters"], "metric": "val_accuracy"})"),
+        "e.json:2:64: /search/metric: must be one of the objectives (it chooses the best epoch of a trial and the best "
+        "trial; got val_accuracy); leave it out, or name it in objectives, too");
     EXPECT_EQ(said(R"({"objectives": ["val_loss", "parameters"], "modes": {"val_loss": "max", "state_mb": "min",
 "parameters": "least"}})"),
-              "e.json:2:74: /search/modes/val_loss: is search.metric; write search.mode\n"
-              "e.json:2:93: /search/modes/state_mb: is neither in objectives nor in pareto; leave it out\n"
+              "e.json:2:76: /search/modes/val_loss: is search.metric; write search.mode\n"
+              "e.json:2:95: /search/modes/state_mb: is neither in objectives nor in pareto; leave it out\n"
               "e.json:3:15: /search/modes/parameters: unknown value \"least\" (known: min, max)");
     EXPECT_EQ(said(R"({"objectives": ["val_loss", "parameters"], "objective": "best"})"),
               "e.json:2:67: /search/objective: cannot be best with objectives (each may be best after another epoch); leave "
               "it out");
     EXPECT_EQ(said(R"({"objectives": ["val_loss", "parameters"], "pareto": ["val_loss", "train_s"]})"),
               "e.json:2:64: /search/pareto: has no effect beside objectives (their front is listed); leave it out");
-    EXPECT_EQ(said(R"({"objectives": ["val_accuracy", "parameters"], "subject_to": {"val_accuracy": {"above": 90}}})"),
-              "e.json:2:92: /search/subject_to/val_accuracy/above: cannot be met (got 90; val_accuracy is at most 1); write 0.9 "
-              "for 90 %");
+    EXPECT_EQ(
+        said(R"({"objectives": ["val_accuracy", "parameters"], "subject_to": {"val_accuracy": {"above": 90}}})"),
+        "e.json:2:99: /search/subject_to/val_accuracy/above: cannot be met (got 90; val_accuracy is at most 1); write 0.9 "
+        "for 90 %");
     EXPECT_EQ(said(R"({"procedure": "median", "trials": 3, "objectives": ["val_loss", "parameters"]})").substr(0, 64),
               "e.json:2:62: /search/objectives: objectives belongs to grid, ran");
 }

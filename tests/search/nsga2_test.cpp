@@ -71,8 +71,8 @@ TEST(Nsga2, TakesItsValuesFromEarlierTrials) {
 
 // Half of all trials fail. Their values are never inherited.
 TEST(Nsga2, FailedTrialsAreNoParents) {
-    auto const experiment = search_experiment(R"({"procedure": "nsga2", "trials": 150, "parents": 20})", k_space,
-                                              R"({"epochs": 1})", "5");
+    auto const experiment =
+        search_experiment(R"({"procedure": "nsga2", "trials": 150, "parents": 20})", k_space, R"({"epochs": 1})", "5");
     auto const search = make_search(experiment);
     auto const fails = [](Assignment const& each) { return at(each, "train.optimizer.lr") > 0.5; };
     FakeDirector director(

@@ -2,7 +2,8 @@
 // A search as a process, for scripts that have results of their own (tables of known trainings). search_ask EXPERIMENT.json
 // reads a command a line, and answers each with a line of JSON:
 // - next: {"kind": "start", "trial": 0, "until": 3, "config": {...}}, the same with "resume", or {}: none now
-// - report TRIAL EPOCH LOSS METRIC...: {"kind": "go_on", "until": 9, "why": "..."}. Epochs from 0; LOSS is "none" of a trial that
+// - report TRIAL EPOCH LOSS METRIC...: {"kind": "go_on", "until": 9, "why": "..."}. Epochs from 0; LOSS is "none" of a trial
+// that
 //   failed; the metrics are those among search.objectives, lower is better
 // - finished: {"finished": true}
 // Sizes among search.objectives are not known here.

@@ -95,7 +95,8 @@ TEST(Comparisons, IfNoTrialMeetsTheBoundsTheNearestAreListed) {
     EXPECT_EQ(summary.pareto->points[0].trial, TrialId(2)) << "0.95 misses by less than 0.9";
     EXPECT_TRUE(to_json(summary).at("pareto").at("misses_bounds").boolean());
     EXPECT_EQ(to_json(summary).at("pareto").at("hypervolume").number(), 0);
-    EXPECT_NE(pareto_text(summary).find("no trial meets search.subject_to; these miss it by the least\n"), std::string::npos);
+    EXPECT_NE(pareto_text(summary).find("no trial meets search.subject_to; these miss it by the least\n"),
+              std::string::npos);
 }
 
 // Trials 0 and 1 are copies, and 2 and 3: the front is that of the means.

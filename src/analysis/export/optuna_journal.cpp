@@ -112,9 +112,9 @@ Json values_of(TrialResults const& trial, std::vector<ObjectiveMeasure> const& o
     Json::Array out;
     for (auto const& each : objectives) {
         auto const known = trial.sizes.measures.find(each.name);
-        double const value = each.is_metric                          ? metric_value(trial.best->metrics, each.name)
+        double const value = each.is_metric                        ? metric_value(trial.best->metrics, each.name)
                              : known == trial.sizes.measures.end() ? k_no_score
-                                                                     : known->second;
+                                                                   : known->second;
         if (!std::isfinite(value)) return {};
         out.emplace_back(value);
     }

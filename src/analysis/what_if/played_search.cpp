@@ -98,8 +98,9 @@ Experiment experiment_of(KnownTrials const& known, WhatIfCase const& wanted, int
     Problems problems("what-if");
     auto const objectives = [](std::string const& override) { return override.starts_with("search.objectives"); };
     if (known.is_table && std::ranges::any_of(wanted.overrides, objectives))
-        throw ConfigError(fmt::format(
-            "{}: search.objectives cannot be played (a table is read with one metric); use the run directory", known.source));
+        throw ConfigError(
+            fmt::format("{}: search.objectives cannot be played (a table is read with one metric); use the run directory",
+                        known.source));
     auto out = read_experiment(document.dump(), wanted.overrides, problems);
     problems.throw_if_any();
     return out;
@@ -116,10 +117,12 @@ DirectorOptions options_of(KnownTrials const& known, Experiment const& experimen
 // Of the configurations that the run has measured. Throws ConfigError if it has not measured what the search compares.
 Measure measure_of(KnownTrials const& known, SearchConfig const& search) {
     for (auto const& each : objectives_of(search))
-        if (!each.is_metric && !std::ranges::all_of(known.trials, [&](auto& trial) { return trial.measures.contains(each.name); }))
-            throw ConfigError(fmt::format("{}: the {} of its trials is not known (summary.json has them if search.objectives or "
-                                          "search.pareto named them in the run)",
-                                          known.source, each.name));
+        if (!each.is_metric &&
+            !std::ranges::all_of(known.trials, [&](auto& trial) { return trial.measures.contains(each.name); }))
+            throw ConfigError(
+                fmt::format("{}: the {} of its trials is not known (summary.json has them if search.objectives or "
+                            "search.pareto named them in the run)",
+                            known.source, each.name));
     std::map<std::string, Measures> measured;
     for (auto const& trial : known.trials) {
         auto& measures = measured[key_of(configuration_of(trial.assignment))];
