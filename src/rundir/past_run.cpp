@@ -81,7 +81,7 @@ PastTrial past_trial(Json const& json) {
             for (auto const& loss : lap.array()) losses.push_back(loss.number());
         }
     if (!out.metrics.empty() && out.metrics.size() != out.losses.size())
-        throw DataError("\"metrics\" and \"losses\" have different numbers of epochs");
+        throw DataError("\"metrics\" has not as many epochs as \"losses\" (the file was changed)");
     out.progress = json.at("ended").boolean() ? PastTrial::Progress::ended : PastTrial::Progress::cut_off;
     return out;
 }

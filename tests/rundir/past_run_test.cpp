@@ -142,6 +142,8 @@ TEST(PastRun, WhatCannotBeUsedIsRefused) {
     EXPECT_NE(refusal(directory, "val_accuracy").find("journal.jsonl:"), std::string::npos);
     std::ofstream(scratch / "bad.json") << R"([{"config": {}, "losses": ["x"], "ended": true}])";
     EXPECT_THROW(read_past_trials(scratch / "bad.json"), DataError);
+    std::ofstream(scratch / "bad.json") << R"([{"config": {}, "losses": [1, 2], "metrics": [[1, 3]], "ended": true}])";
+    EXPECT_THROW(read_past_trials(scratch / "bad.json"), DataError) << "an epoch has no metrics";
 }
 
 }  // namespace past_run_test
