@@ -55,8 +55,7 @@ private:
 
 // The indices of one front in the order of an epsilon-net.
 Indices spread(std::vector<Point> const& points, Indices front) {
-    std::vector<Losses> losses;
-    for (auto const i : front) losses.push_back(points[i].losses);
+    auto const losses = losses_of(points, front);
     if (front.size() < 2 || !std::ranges::all_of(losses, is_finite)) return front;
     Scale const scale(losses);
     std::vector<double> gap(front.size(), std::numeric_limits<double>::infinity());  // to the nearest that is chosen; -1: is
@@ -157,15 +156,25 @@ std::vector<std::size_t> front_numbers(std::vector<Point> const& points) {
     return out;
 }
 
-std::vector<std::size_t> by_rank(std::vector<Point> const& points) {
+std::vector<std::vector<std::size_t>> fronts_of(std::vector<Point> const& points) {
     auto const numbers = front_numbers(points);
-    std::vector<Indices> fronts;
+    std::vector<Indices> out;
     for (std::size_t i = 0; i < points.size(); ++i) {
-        if (numbers[i] >= fronts.size()) fronts.resize(numbers[i] + 1);
-        fronts[numbers[i]].push_back(i);
+        if (numbers[i] >= out.size()) out.resize(numbers[i] + 1);
+        out[numbers[i]].push_back(i);
     }
+    return out;
+}
+
+std::vector<Losses> losses_of(std::vector<Point> const& points, std::vector<std::size_t> const& indices) {
+    std::vector<Losses> out;
+    for (auto const i : indices) out.push_back(points[i].losses);
+    return out;
+}
+
+std::vector<std::size_t> by_rank(std::vector<Point> const& points) {
     Indices out;
-    for (auto& front : fronts) std::ranges::copy(spread(points, std::move(front)), std::back_inserter(out));
+    for (auto& front : fronts_of(points)) std::ranges::copy(spread(points, std::move(front)), std::back_inserter(out));
     return out;
 }
 

@@ -30,6 +30,10 @@ bool dominates(Point const& a, Point const& b);
 // of front 1; and so on.
 std::vector<std::size_t> front_numbers(std::vector<Point> const& points);
 
+// The indices of each front, ascending.
+std::vector<std::vector<std::size_t>> fronts_of(std::vector<Point> const& points);
+std::vector<Losses> losses_of(std::vector<Point> const& points, std::vector<std::size_t> const& indices);
+
 // Indices, best first: by front, and within a front by an epsilon-net: each is the farthest from those before it, so the
 // first ones are spread over the front (MO-ASHA; Schmucker et al., arXiv 2106.12639). The best in the first objective leads.
 // Equals by index.

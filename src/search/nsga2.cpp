@@ -34,21 +34,14 @@ std::vector<double> crowding_distances(std::vector<Losses> const& front) {
 
 // Indices of at most `count` points that have not failed, best first: by front, then the least crowded; equals by index.
 std::vector<std::size_t> fittest(std::vector<Point> const& points, std::size_t count) {
-    auto const numbers = front_numbers(points);
     std::vector<std::size_t> out;
-    for (std::size_t front = 0; out.size() < std::min(count, points.size()); ++front) {
-        std::vector<std::size_t> members;
-        std::vector<Losses> losses;
-        for (std::size_t i = 0; i < points.size(); ++i) {
-            if (numbers[i] != front) continue;
-            members.push_back(i);
-            losses.push_back(points[i].losses);
-        }
-        auto const distances = crowding_distances(losses);
-        std::vector<std::size_t> order(members.size());
+    for (auto& front : fronts_of(points)) {
+        if (out.size() >= count) break;
+        auto const distances = crowding_distances(losses_of(points, front));
+        std::vector<std::size_t> order(front.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return distances[i]; });
-        for (auto const i : order) out.push_back(members[i]);
+        for (auto const i : order) out.push_back(front[i]);
     }
     out.resize(std::min(count, points.size()));
     std::erase_if(out, [&](std::size_t i) { return has_failed(points[i]); });

@@ -35,23 +35,16 @@ std::vector<bool> best_by_loss(std::vector<Point> const& points, std::size_t cou
 }
 
 std::vector<bool> best_by_fronts(std::vector<Point> const& points, std::size_t count, std::size_t objectives) {
-    auto const numbers = front_numbers(points);
     std::vector<bool> out(points.size());
-    for (std::size_t front = 0, left = count; left > 0; ++front) {
-        std::vector<std::size_t> members;
-        std::vector<Losses> losses;
-        for (std::size_t i = 0; i < points.size(); ++i) {
-            if (numbers[i] != front) continue;
-            members.push_back(i);
-            losses.push_back(points[i].losses);
-        }
-        auto const taken = std::min(left, members.size());
-        if (taken < members.size()) {
-            for (auto const i : hypervolume_subset(losses, taken, objectives)) out[members[i]] = true;
+    for (auto const& front : fronts_of(points)) {
+        auto const taken = std::min(count, front.size());
+        if (taken == front.size()) {
+            for (auto const i : front) out[i] = true;
         } else {
-            for (auto const i : members) out[i] = true;
+            for (auto const i : hypervolume_subset(losses_of(points, front), taken, objectives)) out[front[i]] = true;
         }
-        left -= taken;
+        count -= taken;
+        if (count == 0) break;
     }
     return out;
 }
