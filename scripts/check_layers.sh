@@ -83,6 +83,7 @@ places='
 ^dlfcn\.h$                                | ^(tensor/own/plugin|[a-z/]+_library)\.cpp$ | only these files open libraries
 ^nccl\.h$                                 | ^comm/nccl_library\.cpp$             | only comm/nccl_library.cpp speaks NCCL
 ^cuda                                     | ^(tensor|comm)/                      | only tensor and comm touch devices
+^Eigen/                                   | ^search/                             | only search does linear algebra
 ^spdlog/                                  | ^core/log\.cpp$                      | only core/log.cpp logs
 ^(fmt|xxhash)                             | \.cpp$                               | headers stay free of third-party headers
 '

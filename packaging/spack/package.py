@@ -23,6 +23,7 @@ class Hopscotch(CMakePackage):
     depends_on("zlib-api")
     depends_on("nlohmann-json", type="build")
     depends_on("cli11", type="build")
+    depends_on("eigen@3.3:", type="build")
     depends_on("fmt")
     depends_on("spdlog+fmt_external")
     depends_on("xxhash")

@@ -46,7 +46,7 @@ Keys operator+(Keys keys, Keys const& more) {
     return keys;
 }
 
-std::vector<std::string> any_sampler() { return {"random", "sobol", "tpe", "nsga2", "grid", "manual"}; }
+std::vector<std::string> any_sampler() { return {"random", "sobol", "tpe", "gp", "nsga2", "grid", "manual"}; }
 Keys counted() { return {"trials", "start_with", "start_from", "patience"}; }
 Keys compared() { return counted() + Keys{"objectives"}; }
 
@@ -56,6 +56,8 @@ std::vector<ProcedureTraits> samplers_alone() {
         {.name = "random", .samplers = {"random"}, .keys = compared(), .more_trials = MoreTrials::always},
         {.name = "sobol", .samplers = {"sobol"}, .keys = compared(), .more_trials = MoreTrials::always},
         {.name = "tpe", .samplers = {"tpe"}, .keys = compared(), .more_trials = MoreTrials::if_undisturbed},
+        {.name = "gp", .samplers = {"gp"}, .keys = counted(), .more_trials = MoreTrials::if_undisturbed},
+        {.name = "cma_es", .samplers = {"cma_es"}, .keys = counted(), .more_trials = MoreTrials::if_undisturbed},
         {.name = "nsga2", .samplers = {"nsga2"}, .keys = compared(), .more_trials = MoreTrials::if_undisturbed},
         {.name = "manual", .samplers = {"manual"}, .keys = {"start_from", "patience", "objectives"}},
         {.name = "ablation", .samplers = {"ablation"}, .keys = {"patience"}},
@@ -127,6 +129,8 @@ std::vector<SamplerTraits> const& sampler_traits() {
         {.name = "random"},
         {.name = "sobol", .most_keys = k_most_sobol},
         {.name = "tpe", .keys = {"startup", "candidates", "multivariate"}},
+        {.name = "gp", .keys = {"startup"}, .one_objective = true},
+        {.name = "cma_es", .one_objective = true, .needs_numbers = true},
         {.name = "nsga2", .keys = {"parents"}},
         {.name = "manual", .configurations = Configurations::named, .keys = {"configurations"}},
         {.name = "ablation", .configurations = Configurations::one_changed},

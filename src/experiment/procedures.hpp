@@ -24,6 +24,8 @@ struct SamplerTraits {
     Configurations configurations = Configurations::drawn;
     std::size_t most_keys = 0;                // that the space may search; 0: any number
     std::vector<std::string_view> keys = {};  // of the section `search`
+    bool one_objective = false;               // it learns from search.metric alone
+    bool needs_numbers = false;               // that every configuration has
     bool is_list() const { return configurations == Configurations::whole_grid || configurations == Configurations::named; }
 };
 

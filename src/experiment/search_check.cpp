@@ -17,6 +17,11 @@ bool is_constant(Parameter const& parameter) {
     return parameter.type == Parameter::Type::constant || parameter.values.size() == 1;
 }
 
+bool is_plain_number(Parameter const& parameter) {
+    bool const is_number = parameter.type == Parameter::Type::real || parameter.type == Parameter::Type::integer;
+    return is_number && parameter.when.empty() && parameter.low < parameter.high;
+}
+
 // Zero means no slot in the state, and anything else one.
 bool makes_a_slot(std::string_view path) { return path == "train.optimizer.momentum" || path == "train.ema"; }
 
@@ -90,10 +95,18 @@ public:
                           "has nothing to leave out (every key has one value); list a second value for a key");
     }
 
-    void dimensions() {
+    void sampler() {
+        auto const& sampler = sampler_traits(search_.sampler);
+        if (sampler.one_objective && search_.front.compares)
+            add("objectives", fmt::format("cannot be several with {} (it learns from search.metric alone); leave it out, or "
+                                          "use tpe",
+                                          sampler.name));
+        if (sampler.needs_numbers && std::ranges::none_of(space_.parameters, is_plain_number))
+            problems_.add(experiment_.space.at_position(), "/space",
+                          fmt::format("has no number that every configuration has ({} learns from those alone); use tpe",
+                                      sampler.name));
         auto const searched = static_cast<std::size_t>(std::count_if(space_.parameters.begin(), space_.parameters.end(),
                                                                      [](auto const& each) { return !is_constant(each); }));
-        auto const& sampler = sampler_traits(search_.sampler);
         if (sampler.most_keys > 0 && searched > sampler.most_keys)
             problems_.add(experiment_.space.at_position(), "/space",
                           fmt::format("searches {} keys ({}: at most {}); use random", searched, sampler.name,
@@ -134,7 +147,7 @@ void check_search(Experiment const& experiment, Space const& space, Problems& pr
     if (procedure.has_rule) check.epochs();
     if (procedure.clones) check.mutable_keys();
     if (sampler_traits(experiment.search.sampler).configurations == Configurations::one_changed) check.components();
-    check.dimensions();
+    check.sampler();
 }
 
 }  // namespace hopscotch

@@ -29,7 +29,7 @@ struct SearchBudget {
     std::optional<double> hours_per_trial;  // trained and validated: then that trial is stopped, at the end of a lap
 };
 
-struct TpeConfig {              // samplers that learn (tpe, bohb)
+struct TpeConfig {              // tpe, bohb; startup: gp, too
     std::int64_t startup = 10;  // random up to this many results; with a rule: results after the same number of epochs
     int candidates = 24;        // drawn from the good trials' density; the best ratio of good to bad is tried
     bool multivariate = true;   // one density over all keys that are always active; false: one a key

@@ -38,7 +38,7 @@ private:
 // The procedure's name; empty if the given one is wrong.
 std::string read_procedure(ObjectReader& reader, std::string& out) {
     read_choice(reader, {"procedure", "The search procedure: `docs/search.md` describes each."}, out, procedure_names(),
-                {"gp", "cmaes", "pb2"});
+                {"pb2"});
     auto const* given = reader.take("procedure");
     return given == nullptr || (given->is_string() && given->string() == out) ? out : "";
 }

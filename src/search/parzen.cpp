@@ -20,8 +20,6 @@ double mass_between(double a, double b) {
     return normal_cdf(b) - normal_cdf(a);
 }
 
-double scaled(Axis const& axis, double x) { return axis.log ? std::log(x) : x; }
-
 // The larger gap to a neighbour; the bounds count as neighbours of one that is alone.
 std::vector<double> neighbour_gaps(std::vector<double> const& mu, double low, double high) {
     std::vector<std::pair<double, std::size_t>> order;

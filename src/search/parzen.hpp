@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "search/axis.hpp"
+
 namespace hopscotch {
 
 double normal_cdf(double z);
@@ -13,14 +15,6 @@ double normal_quantile(double p);  // of 0 < p < 1, to machine precision
 
 // 1 for up to 25 observations, in the order of their trials. Of more, the weights of the older ones rise from 1/n to 1.
 std::vector<double> parzen_weights(std::size_t observations);
-
-// One key of the space.
-struct Axis {
-    std::size_t categories = 0;  // 0: a number between low and high
-    double low = 0, high = 1;    // of steps and integers: half a step wider
-    double step = 0;             // 0: continuous
-    bool log = false;            // kernels are normal in the logarithm
-};
 
 class Parzen {
 public:

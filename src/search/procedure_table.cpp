@@ -24,10 +24,12 @@ std::unique_ptr<Rule> extrapolate_rule(SearchInput const& in, Most) { return mak
 std::unique_ptr<Rule> median_rule(SearchInput const& in, Most) { return make_median(in.experiment); }
 std::unique_ptr<Rule> pbt_rule(SearchInput const& in, Most) { return make_pbt(in.experiment, in.space); }
 
-constexpr std::array<Procedure, 15> k_procedures{{{"grid", no_rule, count_trials},
+constexpr std::array<Procedure, 17> k_procedures{{{"grid", no_rule, count_trials},
                                                   {"random", no_rule, count_trials},
                                                   {"sobol", no_rule, count_trials},
                                                   {"tpe", no_rule, count_trials},
+                                                  {"gp", no_rule, count_trials},
+                                                  {"cma_es", no_rule, count_trials},
                                                   {"nsga2", no_rule, count_trials},
                                                   {"manual", no_rule, count_trials},
                                                   {"ablation", no_rule, count_trials},
@@ -40,10 +42,12 @@ constexpr std::array<Procedure, 15> k_procedures{{{"grid", no_rule, count_trials
                                                   {"median", median_rule, count_trials_at_most},
                                                   {"pbt", pbt_rule, count_population}}};
 
-constexpr std::array<SamplerEntry, 7> k_samplers{{{"grid", make_grid},
+constexpr std::array<SamplerEntry, 9> k_samplers{{{"grid", make_grid},
                                                   {"random", make_random},
                                                   {"sobol", make_sobol},
                                                   {"tpe", make_tpe},
+                                                  {"gp", make_gp},
+                                                  {"cma_es", make_cma_es},
                                                   {"nsga2", make_nsga2},
                                                   {"manual", make_manual},
                                                   {"ablation", make_ablation}}};

@@ -46,6 +46,8 @@ std::unique_ptr<Sampler> make_grid(Experiment const& experiment, Space const& sp
 std::unique_ptr<Sampler> make_random(Experiment const& experiment, Space const& space);
 std::unique_ptr<Sampler> make_sobol(Experiment const& experiment, Space const& space);
 std::unique_ptr<Sampler> make_tpe(Experiment const& experiment, Space const& space);
+std::unique_ptr<Sampler> make_gp(Experiment const& experiment, Space const& space);
+std::unique_ptr<Sampler> make_cma_es(Experiment const& experiment, Space const& space);
 std::unique_ptr<Sampler> make_nsga2(Experiment const& experiment, Space const& space);
 std::unique_ptr<Sampler> make_manual(Experiment const& experiment, Space const& space);
 std::unique_ptr<Sampler> make_ablation(Experiment const& experiment, Space const& space);

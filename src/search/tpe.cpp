@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/rng.hpp"
-#include "experiment/steps.hpp"
+#include "search/axis.hpp"
 #include "search/draw.hpp"
 #include "search/parzen.hpp"
 #include "search/sampler.hpp"
@@ -47,41 +47,6 @@ std::vector<bool> best_by_fronts(std::vector<Point> const& points, std::size_t c
         if (count == 0) break;
     }
     return out;
-}
-
-bool is_number(Parameter const& parameter) {
-    return parameter.type == Parameter::Type::real || parameter.type == Parameter::Type::integer;
-}
-
-// Nothing to learn, and a density of width 0.
-bool has_one_value(Parameter const& parameter) {
-    return is_number(parameter) ? parameter.low == parameter.high : parameter.values.size() == 1;
-}
-
-Axis axis_of(Parameter const& parameter) {
-    Axis out;
-    if (!is_number(parameter)) {
-        out.categories = parameter.values.size();
-        return out;
-    }
-    out.step = step_of(parameter);
-    out.low = parameter.low - out.step / 2;
-    out.high = (out.step > 0 ? parameter.low + last_step(parameter) * out.step : parameter.high) + out.step / 2;
-    out.log = parameter.log;
-    return out;
-}
-
-double to_number(Parameter const& parameter, Json const& value) {
-    if (is_number(parameter)) return value.number();
-    auto const at = std::find(parameter.values.begin(), parameter.values.end(), value);
-    return static_cast<double>(at - parameter.values.begin());
-}
-
-Json to_value(Parameter const& parameter, double number) {
-    if (!is_number(parameter)) return parameter.values[static_cast<std::size_t>(number)];
-    double const value = std::clamp(number, parameter.low, parameter.high);
-    bool const binary = parameter.type == Parameter::Type::real && parameter.step_values == StepValues::binary;
-    return has_steps(parameter) && !binary ? nearest_step(parameter, value) : Json(value);
 }
 
 // Of the trials that have the keys: an inactive key carries no information.

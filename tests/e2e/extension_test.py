@@ -112,7 +112,8 @@ class Extension(Disturbed):
         self.succeed("--quiet", "--trainers", "2")
         self.refuse(
             head.replace("out:", "rungs:", 1) + "  search.trials: was 3, is 4 (what successive_halving decides depends on "
-            "the number of trials; random, sobol, tpe, nsga2, hyperband, bohb, asha, extrapolate, median can get more, and "
+            "the number of trials; random, sobol, tpe, gp, cma_es, nsga2, hyperband, bohb, asha, extrapolate, median can "
+            "get more, and "
             "a new run can go on from this one with search.start_from)",
             *("run", "e.json", "--resume", "--set", "search.trials=4"),
         )

@@ -327,7 +327,8 @@ class Maker:
         for key, (values, bounds) in keys.items():
             if self.sampler in ("grid", "manual", "ablation") and combinations * len(values) > self.trials and out:
                 values, bounds = values[:1], None
-            if bounds is None or self.sampler == "ablation" or self.chance(0.3):
+            listed = bounds is None or self.sampler == "ablation" or self.chance(0.3)
+            if listed and (self.sampler != "cma_es" or key != "train.optimizer.lr"):  # which needs a number
                 out[key] = list(values)
             else:
                 whole = isinstance(bounds[0], int)
@@ -391,6 +392,7 @@ class Maker:
             **({"min_trials": 2} if has("min_trials") else {}),
             **(self.some(0.5, keep=lambda: one_of((1, 2, 50))) if has("keep") else {}),
             **({"startup": one_of((2, 4)), **self.some(0.3, multivariate=False)} if self.sampler == "tpe" else {}),
+            **({"startup": 2} if self.sampler == "gp" else {}),
             **({"parents": 3} if self.sampler == "nsga2" else {}),
             **(
                 {"population": min(8, self.trials), "interval": one_of((1, 1, 2)), "quantile": one_of((0.25, 0.34, 0.5))}
@@ -403,7 +405,7 @@ class Maker:
 
     def traded(self, section):
         """Now and then with several objectives."""
-        if self.procedure not in WITH_OBJECTIVES or self.rare.random() >= 0.15:
+        if self.procedure not in WITH_OBJECTIVES or self.sampler == "gp" or self.rare.random() >= 0.15:
             return section
         section.pop("objective", None)
         others = [name for name in ("parameters", "state_mb", "val_loss", "train_loss") if name != section["metric"]]

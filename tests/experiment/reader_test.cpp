@@ -244,8 +244,8 @@ TEST(Reader, ChoicesAreListedForAnotherKindToo) {
 TEST(Reader, WhatThisVersionDoesNotHave) {
     EXPECT_EQ(complaints(with(R"("strategy": {"bundle": 4})")),
               "e.json:2:24: /strategy/bundle: \"bundle\" is not available in this version; leave it out");
-    EXPECT_EQ(complaints(with(R"("search": {"procedure": "gp"})")),
-              "e.json:2:25: /search/procedure: procedure \"gp\" is not available in this version (available: " +
+    EXPECT_EQ(complaints(with(R"("search": {"procedure": "pb2"})")),
+              "e.json:2:25: /search/procedure: procedure \"pb2\" is not available in this version (available: " +
                   listed(procedure_names()) + ")");
     EXPECT_EQ(complaints(train(R"({"precision": "fp16"})")),
               "e.json:2:24: /train/precision: precision \"fp16\" is not available in this version (available: fp32, bf16)");

@@ -41,8 +41,10 @@ std::string random_parameter(Rng& rng, std::string const& when) {
 }
 
 // The first key is a choice that others may hang on.
-std::string random_space(Rng& rng, std::string const& prefix) {
+std::string random_space(Rng& rng, ProcedureTraits const& row, std::string const& prefix) {
     std::string out = "{\"" + prefix + "0\": [\"p\", \"q\", \"r\"]";
+    if (sampler_traits(row.samplers.front()).needs_numbers)
+        out += fmt::format(R"(, "{}number": {{"type": "float", "low": -1, "high": 1}})", prefix);
     for (std::uint32_t i = 1, n = 1 + below(rng, 4); i <= n; ++i) {
         auto const when = one_in(rng, 3) ? R"(, "when": {")" + prefix + R"(0": ["p", "q"]})" : "";
         out += fmt::format(", \"{}{}\": {}", prefix, i, random_parameter(rng, when));
@@ -69,8 +71,9 @@ std::string random_search(Rng& rng, ProcedureTraits const& row, std::string cons
     if (has_key(row, "confidence") && one_in(rng, 2)) add("confidence", 0.5 + below(rng, 5) * 0.1);
     if (has_key(row, "keep") && one_in(rng, 2)) add("keep", 1 + below(rng, 8));
     if (has_key(row, "variant") && one_in(rng, 2)) add("variant", "\"stop\"");
+    auto sampler = row.samplers.front();
     if (has_key(row, "sampler") && one_in(rng, 2)) {
-        auto const sampler = random_sampler(rng, row);
+        sampler = random_sampler(rng, row);
         add("sampler", "\"" + sampler + "\"");
         if (std::ranges::count(samplers_with("startup"), sampler) > 0) add("startup", 1 + below(rng, 8));
         if (std::ranges::count(samplers_with("parents"), sampler) > 0) add("parents", 2 + below(rng, 8));
@@ -83,7 +86,7 @@ std::string random_search(Rng& rng, ProcedureTraits const& row, std::string cons
     if (samples_with(row, "startup")) add("startup", 1 + below(rng, 8));
     if (samples_with(row, "parents")) add("parents", 2 + below(rng, 8));
     if (samples_with(row, "multivariate") && !row.has_rule && one_in(rng, 2)) add("multivariate", false);
-    if (has_key(row, "objectives") && one_in(rng, 3)) {
+    if (has_key(row, "objectives") && !sampler_traits(sampler).one_objective && one_in(rng, 3)) {
         out += R"(, "objectives": ["val_loss", "parameters")" + std::string(one_in(rng, 2) ? R"(, "train_loss"])" : "]");
         if (one_in(rng, 3)) out += R"(, "subject_to": {"val_loss": {"below": 2}})";
     }
@@ -178,7 +181,7 @@ TEST_P(Any, SpaceOrderOfArrivalAndFailures) {
         Rng rng(stream_key(seed, Purpose::search, {1}));
         std::string const prefix = "model.x";
         int const epochs = 1 + static_cast<int>(below(rng, 30));
-        auto const space_text = random_space(rng, prefix);
+        auto const space_text = random_space(rng, procedure, prefix);
         auto const search_text = random_search(rng, procedure, prefix, epochs);
         auto const about = fmt::format(" seed {}, {} epochs: {} {}", seed, epochs, search_text, space_text);
         auto const experiment = any_experiment(search_text, space_text, epochs, seed);

@@ -269,10 +269,12 @@ TEST(MakeSearch, KnowsWhatTheReaderKnows) {
         auto const& row = procedure_traits(name);
         if (sampler_traits(row.samplers.front()).configurations == Configurations::named) continue;  // has no space
         bool const counted = has_key(row, "trials") && draws(row);
-        auto const experiment = experiment_with(R"({"train.optimizer.lr": [0.1, 0.2]})",
-                                                "{" + named(row) + (counted ? R"(, "trials": 2})" : "}"));
+        auto const space = sampler_traits(row.samplers.front()).needs_numbers
+                               ? R"({"train.optimizer.lr": {"type": "float", "low": 0.1, "high": 0.2}})"
+                               : R"({"train.optimizer.lr": [0.1, 0.2]})";
+        auto const experiment = experiment_with(space, "{" + named(row) + (counted ? R"(, "trials": 2})" : "}"));
         auto const made = make_search(experiment);
-        bool const learns = samples_with(row, "startup") || samples_with(row, "parents");
+        bool const learns = row.more_trials == MoreTrials::if_undisturbed;
         EXPECT_EQ(made->decides_nothing(), !row.has_rule && !learns) << name;
         EXPECT_EQ(made->clones(), row.clones);
         EXPECT_TRUE(procedure_named(name).rule != nullptr && procedure_named(name).count != nullptr) << name;
@@ -282,10 +284,10 @@ TEST(MakeSearch, KnowsWhatTheReaderKnows) {
 
 TEST(MakeSearch, RefusesWhatIsNotThere) {
     auto experiment = experiment_with(k_floats, R"({"procedure": "random", "trials": 2})");
-    experiment.search.procedure = "gp";
+    experiment.search.procedure = "pb2";
     EXPECT_THROW(make_search(experiment), ConfigError);
     experiment.search.procedure = "random";
-    experiment.search.sampler = "gp";
+    experiment.search.sampler = "pb2";
     EXPECT_THROW(make_search(experiment), ConfigError);
     experiment.search.sampler = "random";
     experiment.search.trials.reset();

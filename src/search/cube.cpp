@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/cube.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiment/steps.hpp"
+
+namespace hopscotch {
+namespace {
+
+std::size_t values_of(Parameter const& parameter) {
+    if (!is_number(parameter)) return parameter.values.size();
+    return has_steps(parameter) ? static_cast<std::size_t>(last_step(parameter)) + 1 : 0;
+}
+
+double to_place(Axis const& axis, double number) {
+    if (axis.categories > 0) return number;
+    double const low = scaled(axis, axis.low), high = scaled(axis, axis.high);
+    return (scaled(axis, number) - low) / (high - low);
+}
+
+double to_number(Axis const& axis, double place) {
+    if (axis.categories > 0) return place;
+    return unscaled(axis, std::lerp(scaled(axis, axis.low), scaled(axis, axis.high), place));
+}
+
+}  // namespace
+
+Cube::Cube(Space const& space) : space_(space) {
+    for (auto const& parameter : space.parameters) {
+        has_conditions_ |= !parameter.when.empty();
+        side_of_.push_back(has_one_value(parameter) ? -1 : size());
+        if (!has_one_value(parameter)) sides_.push_back({&parameter, axis_of(parameter), values_of(parameter)});
+    }
+}
+
+double Cube::place_of(Side const& side, std::size_t value) const {
+    auto const i = static_cast<double>(value);
+    return to_place(side.axis, side.is_category() ? i : side.parameter->low + i * side.axis.step);
+}
+
+std::size_t Cube::value_at(Side const& side, double place) const {
+    double const number = to_number(side.axis, place);
+    double const i = side.is_category() ? number : std::nearbyint((number - side.parameter->low) / side.axis.step);
+    return static_cast<std::size_t>(std::clamp(i, 0.0, static_cast<double>(side.values - 1)));
+}
+
+Eigen::VectorXd Cube::draw(Uniform const& uniform) const {
+    Eigen::VectorXd out(size());
+    for (Eigen::Index i = 0; i < size(); ++i) {
+        auto const& each = side(i);
+        double const u = uniform();
+        if (each.is_category())
+            out[i] = std::floor(u * static_cast<double>(each.values));
+        else
+            out[i] = each.values == 0 ? u : place_of(each, value_at(each, u));
+    }
+    return out;
+}
+
+Eigen::VectorXd Cube::point_of(Assignment const& assignment) const {
+    Eigen::VectorXd out(size());
+    for (Eigen::Index i = 0; i < size(); ++i) {
+        auto const& each = side(i);
+        auto const* value = value_of(assignment, each.parameter->path);
+        out[i] = value != nullptr     ? to_place(each.axis, hopscotch::to_number(*each.parameter, *value))
+                 : each.is_category() ? k_absent
+                                      : 0.5;
+    }
+    return out;
+}
+
+Assignment Cube::assignment_at(Eigen::VectorXd const& point) const {
+    Assignment out;
+    for (auto const index : space_.order) {
+        auto const& parameter = space_.parameters[index];
+        if (!is_active(parameter, out)) continue;
+        auto const at = side_of_[index];
+        double const number = at >= 0 ? to_number(side(at).axis, point[at]) : is_number(parameter) ? parameter.low : 0;
+        out.emplace_back(parameter.path, to_value(parameter, number));
+    }
+    return in_order(space_, out);
+}
+
+}  // namespace hopscotch

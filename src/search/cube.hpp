@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configurations as points of a cube, with one side for each key that has several values: numbers from 0 to 1, as Optuna
+// scales them, and indices of lists. Keys of `when` need a parent's value; without it they rest at k_absent, or in the
+// middle of their numbers.
+#pragma once
+#include <Eigen/Core>
+#include <vector>
+
+#include "search/axis.hpp"
+#include "search/draw.hpp"
+
+namespace hopscotch {
+
+class Cube {
+public:
+    static constexpr double k_absent = -1;  // of a list
+
+    struct Side {
+        Parameter const* parameter;
+        Axis axis;
+        std::size_t values;  // 0: continuous
+        bool is_category() const { return axis.categories > 0; }
+    };
+
+    explicit Cube(Space const& space);  // it must outlive the cube
+
+    std::vector<Side> const& sides() const { return sides_; }
+    Eigen::Index size() const { return static_cast<Eigen::Index>(sides_.size()); }
+    Side const& side(Eigen::Index index) const { return sides_[static_cast<std::size_t>(index)]; }
+    bool has_conditions() const { return has_conditions_; }  // not every point has all keys
+
+    double place_of(Side const& side, std::size_t value) const;  // of the value with this index
+    std::size_t value_at(Side const& side, double place) const;  // the nearest one
+
+    Eigen::VectorXd draw(Uniform const& uniform) const;  // evenly, on values; also of keys that are absent
+    Eigen::VectorXd point_of(Assignment const& assignment) const;
+    Assignment assignment_at(Eigen::VectorXd const& point) const;
+
+private:
+    Space const& space_;
+    std::vector<Side> sides_;
+    std::vector<Eigen::Index> side_of_;  // of each parameter; -1: it has one value
+    bool has_conditions_ = false;
+};
+
+}  // namespace hopscotch

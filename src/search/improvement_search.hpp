@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the configuration with the largest expected improvement: a local search from some of many random points, which
+// turns from continuous keys (gradients) to keys with values (each value is tried) and back until nothing changes.
+#pragma once
+#include <optional>
+
+#include "search/cube.hpp"
+#include "search/gaussian_process.hpp"
+
+namespace hopscotch {
+
+class ImprovementSearch {
+public:
+    // is_new: whether a configuration may be proposed. best: the value to improve on, higher is better. All must outlive
+    // the object.
+    ImprovementSearch(Cube const& cube, GaussianProcess const& process, double best,
+                      std::function<bool(Assignment const&)> is_new)
+        : cube_(cube), process_(process), best_(best), is_new_(std::move(is_new)) {}
+
+    // near: the best known point, where one of the searches starts. None: no new configuration was met.
+    std::optional<Assignment> find(Eigen::VectorXd const& near, Uniform const& uniform) const;
+
+private:
+    struct Found {
+        Eigen::VectorXd at;  // of all keys, absent ones too
+        double value;
+        bool is_new = false;
+    };
+
+    Eigen::VectorXd seen_at(Eigen::VectorXd const& point) const;  // what the process sees of it: absent keys rest
+    Eigen::VectorXd values_at(std::vector<Eigen::VectorXd> const& points) const;
+    std::vector<Found> starts(Eigen::VectorXd const& near, Uniform const& uniform) const;
+    void climb(Found& from) const;
+    bool ascend(Found& from) const;                         // along gradients; true: higher
+    bool try_values(Found& from, Eigen::Index side) const;  // true: another value is higher
+    bool accept(Found& from, Eigen::VectorXd at, double value) const;
+
+    Cube const& cube_;
+    GaussianProcess const& process_;
+    double best_;
+    std::function<bool(Assignment const&)> is_new_;
+};
+
+}  // namespace hopscotch
