@@ -21,6 +21,7 @@ ORDER = (
     "asynchronous_trials",
     "search_digits",
     "search_cifar",
+    "search_quality",
     "predictions",
 )
 

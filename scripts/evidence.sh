@@ -11,5 +11,5 @@ for word in "$@"; do
     esac
 done
 source scripts/prepare.sh >&2
-cmake --build build --target evidence_simulate > /dev/null
+cmake --build build --target evidence_simulate search_ask search_driver > /dev/null
 exec python3 -B experiments/evidence.py "$@"
