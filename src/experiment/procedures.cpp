@@ -47,7 +47,7 @@ Keys operator+(Keys keys, Keys const& more) {
 }
 
 std::vector<std::string> any_sampler() { return {"random", "sobol", "tpe", "gp", "nsga2", "grid", "manual"}; }
-Keys counted() { return {"trials", "start_with", "start_from", "patience"}; }
+Keys counted() { return {"trials", "start_with", "start_from", "start_with_best", "patience"}; }
 Keys compared() { return counted() + Keys{"objectives"}; }
 
 std::vector<ProcedureTraits> samplers_alone() {
@@ -113,7 +113,7 @@ std::vector<ProcedureTraits> make_procedures() {
                    .more_trials = MoreTrials::in_stages});
     out.push_back({.name = "pbt",
                    .samplers = {"random", "sobol", "grid", "manual"},  // a population precedes its first result
-                   .keys = {"sampler", "start_with", "start_from", "max_epochs", "population", "interval", "quantile",
+                   .keys = {"sampler", "start_with", "start_from", "start_with_best", "max_epochs", "population", "interval", "quantile",
                             "resample", "factors"},
                    .has_rule = true,
                    .ends_by_itself = true,

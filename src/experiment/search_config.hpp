@@ -80,6 +80,7 @@ struct ProposalConfig {
                                          // whose metric is outside of its bounds comes after those that meet them
     TpeConfig tpe;                       // keys startup, candidates, multivariate
     int parents = 20;                    // nsga2: the best results, of which new configurations are made; random before
+    std::int64_t start_with_best = 0;    // this many configurations of start_from, the best ones, are tried first
     std::string start_from;  // the directory of an earlier run: samplers learn from its results and do not propose what it
                              // has trained
 };

@@ -190,6 +190,14 @@ void read_tpe(ObjectReader& reader, SamplerKeys const& own, TpeConfig& out) {
                     out.multivariate);
 }
 
+void read_start_with_best(ObjectReader& reader, ProcedureKeys const& own, ProposalConfig& out) {
+    if (!own.include("start_with_best")) return;
+    reader.read({"start_with_best", "This many configurations of start_from, the best ones, are tried first."},
+                out.start_with_best, up_to(1e6, at_least(0)));
+    if (out.start_with_best > 0 && out.start_from.empty())
+        reader.problem("start_with_best", "needs start_from (the run that the configurations come from); name its directory");
+}
+
 }  // namespace
 
 SearchConfig read_search(ObjectReader reader, OwnMetrics own_metrics) {
@@ -219,6 +227,7 @@ SearchConfig read_search(ObjectReader reader, OwnMetrics own_metrics) {
     if (own.include("start_from"))
         reader.read({"start_from", "The directory of an earlier run whose results the sampler learns from."},
                     out.proposals.start_from, not_empty());
+    read_start_with_best(reader, own, out.proposals);
     reader.read({"retries", "How often a trial goes back to its newest checkpoint after a failure that is not its own."},
                 out.retries, up_to(1000, at_least(0)));
     reader.finish();

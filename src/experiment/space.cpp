@@ -14,31 +14,58 @@ namespace {
 
 constexpr double k_most_values = 1e6;
 
+bool has_numbers(Parameter const& parameter) {
+    return std::ranges::all_of(parameter.values, [](Json const& value) { return value.is_number(); });
+}
+
+// False after a complaint. where: what stands before the condition's path.
+bool has_known_keys(Condition const& condition, Space const& space, std::string const& where, Problems& problems) {
+    bool good = true;
+    auto const complain = [&](std::string const& key, std::string const& problem) {
+        auto const place = where + condition.path;
+        if (key == condition.path)
+            problems.add(condition.at, place, problem);
+        else
+            problems.add(condition.at, place + (key == condition.above_key ? "/above/key" : "/below/key"),
+                         fmt::format("\"{}\" {}", key, problem));
+        good = false;
+    };
+    std::vector<std::string> paths;
+    for (auto const& parameter : space.parameters) paths.push_back(parameter.path);
+    bool const compares_keys = condition.keys().size() > 1;
+    if (condition.path == condition.above_key || condition.path == condition.below_key)
+        complain(condition.path, "is compared with itself (that never holds); name another key");
+    for (auto const& key : condition.keys()) {
+        auto const parameter = std::ranges::find(space.parameters, key, &Parameter::path);
+        if (auto const near = nearest(key, paths); parameter == space.parameters.end())
+            complain(key, near.empty() ? "is not searched (a condition needs a key of the space)"
+                                       : fmt::format("is not searched; did you mean \"{}\"?", near));
+        else if (compares_keys && !has_numbers(*parameter))
+            complain(key, "has values that are not numbers (above and below compare numbers); compare another key");
+    }
+    return good;
+}
+
 // Parents before children; reports parents that are not there and circles.
 void sort_parameters(Space& space, Problems& problems) {
     auto const find = [&](std::string const& path) {
         return std::find_if(space.parameters.begin(), space.parameters.end(),
                             [&](Parameter const& p) { return p.path == path; });
     };
-    std::vector<std::string> paths;
-    for (auto const& parameter : space.parameters) paths.push_back(parameter.path);
     for (auto& parameter : space.parameters)
         std::erase_if(parameter.when, [&](Condition const& condition) {
-            if (find(condition.path) != space.parameters.end()) return false;
-            auto const near = nearest(condition.path, paths);
-            problems.add(condition.at, "/space/" + parameter.path + "/when/" + condition.path,
-                         near.empty() ? "is not searched (a condition needs a key of the space)"
-                                      : fmt::format("is not searched; did you mean \"{}\"?", near));
-            return true;
+            return !has_known_keys(condition, space, "/space/" + parameter.path + "/when/", problems);
         });
     std::vector<bool> placed(space.parameters.size(), false);
     for (bool moved = true; moved;) {
         moved = false;
         for (std::size_t i = 0; i < placed.size() && !moved; ++i) {
             auto const& when = space.parameters[i].when;
-            if (placed[i] || !std::all_of(when.begin(), when.end(), [&](Condition const& condition) {
-                    return placed[static_cast<std::size_t>(find(condition.path) - space.parameters.begin())];
-                }))
+            auto const has_place = [&](std::string const& key) {
+                return placed[static_cast<std::size_t>(find(key) - space.parameters.begin())];
+            };
+            if (placed[i] || !std::ranges::all_of(
+                                 when, [&](auto const& each) { return std::ranges::all_of(each.keys(), has_place); }))
                 continue;
             placed[i] = moved = true;
             space.order.push_back(i);
@@ -96,18 +123,10 @@ void read_start(Json const& object, std::string const& path, Space& space, Probl
 }
 
 void read_forbid(Json const& list, Space& space, Problems& problems) {
-    std::vector<std::string> paths;
-    for (auto const& parameter : space.parameters) paths.push_back(parameter.path);
     for (std::size_t i = 0; list.is_array() && i < list.array().size(); ++i) {
         auto const path = fmt::format("/search/forbid/{}", i);
         auto conditions = read_conditions(list.array()[i], path, problems);
-        for (auto const& condition : conditions) {
-            if (std::find(paths.begin(), paths.end(), condition.path) != paths.end()) continue;
-            auto const near = nearest(condition.path, paths);
-            problems.add(condition.at, path + "/" + condition.path,
-                         near.empty() ? "is not searched (a condition needs a key of the space)"
-                                      : fmt::format("is not searched; did you mean \"{}\"?", near));
-        }
+        for (auto const& condition : conditions) has_known_keys(condition, space, path + "/", problems);
         if (conditions.empty() && list.array()[i].is_object())
             problems.add(list.array()[i].at_position(), path, "is empty (it would exclude everything); remove it");
         if (!conditions.empty()) space.forbid.push_back(std::move(conditions));
@@ -183,11 +202,27 @@ Json const* value_of(Assignment const& assignment, std::string_view path) {
     return nullptr;
 }
 
+std::vector<std::string> Condition::keys() const {
+    std::vector<std::string> out{path};
+    for (auto const& each : {above_key, below_key})
+        if (!each.empty()) out.push_back(each);
+    return out;
+}
+
 bool holds(Condition const& condition, Assignment const& assignment) {
+    auto const number_of = [&](std::string const& path) -> std::optional<double> {
+        auto const* value = value_of(assignment, path);
+        return value != nullptr && value->is_number() ? std::optional(value->number()) : std::nullopt;
+    };
     auto const* value = value_of(assignment, condition.path);
     if (value == nullptr) return false;
-    if (condition.above && !(value->is_number() && value->number() > *condition.above)) return false;
-    if (condition.below && !(value->is_number() && value->number() < *condition.below)) return false;
+    auto const number = number_of(condition.path);  // a comparison with nothing does not hold
+    auto const above = condition.above_key.empty() ? condition.above : number_of(condition.above_key);
+    auto const below = condition.below_key.empty() ? condition.below : number_of(condition.below_key);
+    bool const has_above = condition.above || !condition.above_key.empty();
+    bool const has_below = condition.below || !condition.below_key.empty();
+    if (has_above && !(number && above && *number > *above)) return false;
+    if (has_below && !(number && below && *number < *below)) return false;
     return condition.any_of.empty() ||
            std::find(condition.any_of.begin(), condition.any_of.end(), *value) != condition.any_of.end();
 }

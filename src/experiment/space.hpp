@@ -19,7 +19,10 @@ struct Condition {
     std::string path;
     std::vector<Json> any_of;            // empty: no such demand
     std::optional<double> above, below;  // exclusive
+    std::string above_key, below_key;    // likewise the value of that key; empty: no such demand
     Position at;
+
+    std::vector<std::string> keys() const;  // path first
 };
 
 struct Parameter {

@@ -15,9 +15,27 @@
 namespace hopscotch {
 namespace {
 
+Json extreme(Parameter const& parameter, bool largest) {
+    auto values = all_values(parameter).value_or(parameter.values);
+    std::ranges::stable_sort(values, {}, [&](Json const& value) { return largest ? -value.number() : value.number(); });
+    return values.front();
+}
+
+// Of a condition that compares keys: far apart, so that it holds if it can.
+void spread(Space const& space, Condition const& condition, Assignment& wanted) {
+    auto const want = [&](std::string const& key, bool largest) {
+        auto const parameter = std::ranges::find(space.parameters, key, &Parameter::path);
+        if (!key.empty() && value_of(wanted, key) == nullptr) wanted.emplace_back(key, extreme(*parameter, largest));
+    };
+    want(condition.path, !condition.above_key.empty());
+    want(condition.above_key, false);
+    want(condition.below_key, true);
+}
+
 // The parents' values under which this parameter is active; empty if it is always active, or if no listed value makes it so.
 void activate(Space const& space, Parameter const& parameter, Assignment& wanted) {
     for (auto const& condition : parameter.when) {
+        if (condition.keys().size() > 1) spread(space, condition, wanted);
         if (value_of(wanted, condition.path) != nullptr) continue;
         for (auto const& parent : space.parameters) {
             if (parent.path != condition.path) continue;

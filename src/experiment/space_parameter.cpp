@@ -64,17 +64,33 @@ Json listed_values_schema() {
 }
 
 Json conditions_schema() {
-    auto const number = [](char const* meaning) {
-        return Json::object({{"type", Json(Names{"number", "null"})}, {"description", meaning}});
+    auto const number = Json::object({{"type", Json(Names{"number", "null"})}});
+    auto const path = Json::object({{"type", "string"}, {"description", "The path of another searched key."}});
+    auto const key = Json::object({{"type", "object"},
+                                   {"properties", Json::object({{"key", path}})},
+                                   {"required", Json(Names{"key"})},
+                                   {"additionalProperties", false}});
+    auto const bound = [&](char const* meaning) {
+        return Json::object({{"anyOf", Json::Array{number, key}}, {"description", meaning}});
     };
-    auto const bounds =
-        Json::object({{"above", number("Holds for values above this.")}, {"below", number("Holds for values below this.")}});
+    auto const bounds = Json::object({{"above", bound("Holds for values above this number, or above the value of a key.")},
+                                      {"below", bound("Holds for values below this number, or below the value of a key.")}});
     auto const value = Json::object({{"type", Json(Names{"string", "number", "boolean", "null"})}});
     auto const list = Json::object({{"type", "array"}, {"minItems", 1}});
     auto const range =
         Json::object({{"type", "object"}, {"properties", bounds}, {"additionalProperties", false}, {"minProperties", 1}});
     auto const demand = Json::object({{"anyOf", Json::Array{value, list, range}}});
     return Json::object({{"type", "object"}, {"additionalProperties", demand}});
+}
+
+// A number, or {"key": path}.
+void read_bound(ObjectReader& reader, char const* name, std::optional<double>& number, std::string& key) {
+    auto const* given = reader.take(name);
+    if (given == nullptr || !given->is_object()) return reader.read(name, number);
+    auto bound = reader.child(name);
+    bound.read("key", key);
+    if (!bound.has("key")) bound.missing("key", "write {\"key\": \"model.width\"}, the path of a searched key");
+    bound.finish();
 }
 
 std::vector<Condition> read_conditions(Json const& object, std::string const& path, Problems& problems) {
@@ -85,12 +101,12 @@ std::vector<Condition> read_conditions(Json const& object, std::string const& pa
         return out;
     }
     for (auto const& [key, value, at] : object.object()) {
-        Condition each{key, {}, {}, {}, at};
+        Condition each{key, {}, {}, {}, {}, {}, at};
         if (value.is_object()) {
             ObjectReader reader(value, path + "/" + key, problems);
-            reader.read("above", each.above);
-            reader.read("below", each.below);
-            if (!each.above && !each.below)
+            read_bound(reader, "above", each.above, each.above_key);
+            read_bound(reader, "below", each.below, each.below_key);
+            if (!reader.has("above") && !reader.has("below"))
                 reader.problem("", "needs \"above\" or \"below\"; or write a value or a list of values");
             reader.finish();
         } else {

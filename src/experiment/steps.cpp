@@ -69,8 +69,32 @@ void fit(Condition& condition, Parameter const& parameter) {
     if (condition.below) condition.below = fitted(*condition.below);
 }
 
+double lowest(Parameter const& parameter) {
+    if (is_range(parameter)) return parameter.low;
+    return std::ranges::min(parameter.values, {}, [](Json const& value) { return value.number(); }).number();
+}
+
+double highest(Parameter const& parameter) {
+    if (is_range(parameter)) return parameter.high;
+    return std::ranges::max(parameter.values, {}, [](Json const& value) { return value.number(); }).number();
+}
+
+// Can values of the two keys meet the condition?
+bool can_compare(Condition const& condition, Parameter const& parameter, Space const& space) {
+    auto const other = [&](std::string const& key) -> Parameter const& {
+        return *std::ranges::find(space.parameters, key, &Parameter::path);
+    };
+    if (!condition.above_key.empty() && highest(parameter) <= lowest(other(condition.above_key))) return false;
+    return condition.below_key.empty() || lowest(parameter) < highest(other(condition.below_key));
+}
+
 // Can a value of the parameter meet the condition?
-bool can_hold(Condition const& condition, Parameter const& parameter) {
+bool can_hold(Condition const& whole, Parameter const& parameter, Space const& space) {
+    if (!can_compare(whole, parameter, space)) return false;
+    Condition condition = whole;  // what is left to hold
+    condition.above_key.clear();
+    condition.below_key.clear();
+    if (condition.any_of.empty() && !condition.above && !condition.below) return true;
     auto const meets = [&](Json const& value) { return holds(condition, {{parameter.path, value}}); };
     if (!is_range(parameter)) return std::ranges::any_of(parameter.values, meets);
     if (!condition.any_of.empty())
@@ -89,8 +113,12 @@ bool can_hold(Condition const& condition, Parameter const& parameter) {
 
 std::string text_of(Condition const& condition) {
     if (!condition.any_of.empty()) return condition.any_of.back().dump();  // as it was written
-    auto const above = condition.above ? fmt::format("above {}", *condition.above) : "";
-    auto const below = condition.below ? fmt::format("below {}", *condition.below) : "";
+    auto const above = condition.above                ? fmt::format("above {}", *condition.above)
+                       : !condition.above_key.empty() ? "above " + condition.above_key
+                                                      : "";
+    auto const below = condition.below                ? fmt::format("below {}", *condition.below)
+                       : !condition.below_key.empty() ? "below " + condition.below_key
+                                                      : "";
     return above + (above.empty() || below.empty() ? "" : " and ") + below;
 }
 
@@ -99,7 +127,7 @@ Condition const* first_impossible(std::vector<Condition> const& conditions, Spac
                                   std::vector<std::string> const& dead) {
     auto const found = std::ranges::find_if(conditions, [&](Condition const& condition) {
         auto const parameter = std::ranges::find(space.parameters, condition.path, &Parameter::path);
-        return std::ranges::find(dead, condition.path) != dead.end() || !can_hold(condition, *parameter);
+        return std::ranges::find(dead, condition.path) != dead.end() || !can_hold(condition, *parameter, space);
     });
     return found == conditions.end() ? nullptr : &*found;
 }

@@ -14,7 +14,7 @@
 #include "search/bracket.hpp"
 #include "search/goal.hpp"
 #include "search/grid.hpp"
-#include "search/history.hpp"
+#include "search/known.hpp"
 #include "search/plan_count.hpp"
 #include "search/procedure_table.hpp"
 #include "search/rule.hpp"
@@ -25,9 +25,9 @@ namespace {
 // The number of configurations that an earlier run has not tried, if they can be counted.
 std::int64_t configurations(Experiment const& experiment, SearchContext const& context) {
     Problems told("");
-    auto const space = read_space(experiment, told);
-    History known;
-    for (auto& each : usable_past(space, context.past)) known.add_past(std::move(each));
+    auto space = read_space(experiment, told);
+    auto const known = known_before(experiment, space, context);
+    start_with_best(space, known, experiment.search.proposals.start_with_best);
     auto all = has_named_configurations(experiment.search) ? std::optional(listed_configurations(experiment))
                                                            : every_configuration(space);
     if (!all) return k_most_trials;

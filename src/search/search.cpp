@@ -10,6 +10,7 @@
 #include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
 #include "search/combined.hpp"
+#include "search/known.hpp"
 #include "search/procedure_table.hpp"
 #include "search/repeated.hpp"
 
@@ -41,44 +42,16 @@ Most first_stage(SearchInput const& input, Sampler const& sampler, std::vector<s
     return most_trials(input, sampler, wanted.front());
 }
 
-// A failed trial stays the worst.
-void best_so_far(std::vector<double>& losses) {
-    for (std::size_t i = 1; i < losses.size(); ++i)
-        if (losses[i] != k_worst) losses[i] = std::min(losses[i], losses[i - 1]);
-}
-
-std::vector<Point> points_of(TrialPoints const& points, PastTrial const& past) {
-    std::vector<Point> out;
-    for (std::size_t i = 0; points.are_used() && i < past.losses.size(); ++i)
-        out.push_back(past.losses[i] == k_worst
-                          ? k_worst_point
-                          : points.of(past.assignment, i < past.metrics.size() ? past.metrics[i] : std::vector<double>()));
-    return out;
-}
-
-// A rule compares trials after the same number of epochs: later results of a longer run do not count.
-History known_before(Experiment const& experiment, Space const& space, SearchContext const& context) {
-    History out;
-    auto const most = static_cast<std::size_t>(most_epochs(experiment));
-    TrialPoints const points(experiment.search, context.measure);
-    bool const ruled = procedure_traits(experiment.search.procedure).has_rule;
-    for (auto& each : usable_past(space, context.past)) {
-        if (ruled && each.losses.size() > most) each.losses.resize(most);
-        if (experiment.search.objective == Objective::best) best_so_far(each.losses);
-        auto known = points_of(points, each);
-        out.add_past(std::move(each), std::move(known));
-    }
-    return out;
-}
-
 }  // namespace
 
 std::unique_ptr<Search> make_search(Experiment const& experiment, SearchContext const& context) {
     Problems problems("experiment");
-    auto const space = read_space(experiment, problems);
+    auto space = read_space(experiment, problems);
     problems.throw_if_any();
-    auto input = std::make_unique<SearchInput const>(
-        SearchInput{experiment, space, context.measure, known_before(experiment, space, context)});
+    auto known = known_before(experiment, space, context);
+    start_with_best(space, known, experiment.search.proposals.start_with_best);
+    auto input =
+        std::make_unique<SearchInput const>(SearchInput{experiment, std::move(space), context.measure, std::move(known)});
     auto const& search = experiment.search;
     auto const& procedure = procedure_named(search.procedure);
     auto const& traits = procedure_traits(search.procedure);

@@ -172,5 +172,49 @@ TEST(Past, LongerTrainingsCountUpToMaxEpochs) {
     EXPECT_NEAR(search->next()->assignment[0].second.number(), 0.7, 0.25);
 }
 
+std::vector<Assignment> starts_with(std::string const& more, std::vector<PastTrial> past) {
+    SearchContext context;
+    context.past = std::move(past);
+    auto const experiment = search_experiment(
+        R"({"procedure": "random", "trials": 4, "start_from": "runs/first")" + more + "}", k_unit, R"({"epochs": 1})");
+    return all(*make_search(experiment, context));
+}
+
+TEST(Past, TheBestAreTriedFirst) {
+    auto past = results(10);  // 0.65 and 0.75 are the best ones, then 0.55 and 0.85; equals by their order
+    past[3].losses = {0.01, 0.5};
+    past[6].losses.back() = k_worst;  // 0.65 has failed
+    auto const tried = starts_with(R"(, "start_with_best": 3)", past);
+    ASSERT_EQ(tried.size(), 4U);
+    EXPECT_EQ(tried[0], rate(0.75));
+    EXPECT_EQ(tried[1], rate(0.55)) << "the last result counts, not the best one on the way";
+    EXPECT_EQ(tried[2], rate(0.85));
+    auto const after = starts_with(R"(, "start_with_best": 2, "start_with": [{"train.optimizer.lr": 0.75}, {"train.optimizer.lr":
+                                   0.1}])",
+                                   past);
+    EXPECT_EQ(after[0], rate(0.75));
+    EXPECT_EQ(after[1], rate(0.1));
+    EXPECT_EQ(after[2], rate(0.55)) << "a configuration is not tried twice";
+}
+
+TEST(Past, FewerThanTheBestThatWereWanted) {
+    auto past = results(2);
+    past[1].progress = PastTrial::Progress::cut_off;
+    auto const tried = starts_with(R"(, "start_with_best": 5)", past);
+    ASSERT_EQ(tried.size(), 4U);
+    EXPECT_EQ(tried[0], rate(0.25));
+    EXPECT_NE(tried[1], rate(0.75)) << "its last result means little";
+}
+
+TEST(Past, TheBestOfAGridAreTrainedBesideTheRest) {
+    SearchContext context;
+    context.past = {{both(0.1, 8), {3}}, {both(0.2, 8), {1}}, {both(0.3, 8), {2}}};
+    auto const experiment = search_experiment(R"({"procedure": "grid", "start_from": "runs/first", "start_with_best": 2})",
+                                              k_six, R"({"epochs": 1})");
+    auto const tried = all(*make_search(experiment, context));
+    EXPECT_EQ(tried, (std::vector<Assignment>{both(0.2, 8), both(0.3, 8), both(0.1, 16), both(0.2, 16), both(0.3, 16)}));
+    EXPECT_EQ(plan_of(experiment, context).trials, 5);
+}
+
 }  // namespace past_test
 }  // namespace hopscotch
