@@ -113,8 +113,8 @@ std::vector<ProcedureTraits> make_procedures() {
                    .more_trials = MoreTrials::in_stages});
     out.push_back({.name = "pbt",
                    .samplers = {"random", "sobol", "grid", "manual"},  // a population precedes its first result
-                   .keys = {"sampler", "start_with", "start_from", "start_with_best", "max_epochs", "population", "interval", "quantile",
-                            "resample", "factors"},
+                   .keys = {"sampler", "start_with", "start_from", "start_with_best", "max_epochs", "population", "interval",
+                            "quantile", "resample", "factors"},
                    .has_rule = true,
                    .ends_by_itself = true,
                    .clones = true});

@@ -195,7 +195,8 @@ void read_start_with_best(ObjectReader& reader, ProcedureKeys const& own, Propos
     reader.read({"start_with_best", "This many configurations of start_from, the best ones, are tried first."},
                 out.start_with_best, up_to(1e6, at_least(0)));
     if (out.start_with_best > 0 && out.start_from.empty())
-        reader.problem("start_with_best", "needs start_from (the run that the configurations come from); name its directory");
+        reader.problem("start_with_best",
+                       "needs start_from (the run that the configurations come from); name its directory");
 }
 
 }  // namespace

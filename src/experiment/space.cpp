@@ -64,8 +64,8 @@ void sort_parameters(Space& space, Problems& problems) {
             auto const has_place = [&](std::string const& key) {
                 return placed[static_cast<std::size_t>(find(key) - space.parameters.begin())];
             };
-            if (placed[i] || !std::ranges::all_of(
-                                 when, [&](auto const& each) { return std::ranges::all_of(each.keys(), has_place); }))
+            if (placed[i] ||
+                !std::ranges::all_of(when, [&](auto const& each) { return std::ranges::all_of(each.keys(), has_place); }))
                 continue;
             placed[i] = moved = true;
             space.order.push_back(i);

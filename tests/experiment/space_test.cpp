@@ -195,9 +195,10 @@ TEST(Space, ConditionsMatch) {
 }
 
 TEST(Space, ConditionsCompareKeys) {
-    auto const space = read(R"("model.b": {"type": "float", "low": 0, "high": 9, "when": {"model.width": {"above": {"key": "model.a"}}}},
+    auto const space =
+        read(R"("model.b": {"type": "float", "low": 0, "high": 9, "when": {"model.width": {"above": {"key": "model.a"}}}},
         "model.a": {"type": "int", "low": 2, "high": 4}, "model.width": [1, 3, 8])",
-                            R"(, "search": {"procedure": "random", "trials": 1, "forbid": [{"model.width": {"below": {"key":
+             R"(, "search": {"procedure": "random", "trials": 1, "forbid": [{"model.width": {"below": {"key":
                                "model.a"}, "above": 2}}]})");
     EXPECT_EQ(space.order, (std::vector<std::size_t>{1, 2, 0})) << "both keys come before";
     auto const with = [](int a, int width) { return Assignment{{"model.a", Json(a)}, {"model.width", Json(width)}}; };
@@ -214,21 +215,26 @@ TEST(Space, ConditionsCompareKeys) {
 TEST(Space, WrongComparisonsOfKeys) {
     auto const forbids = [](std::string const& demand) {
         return refused(R"("model.a": [1, 2], "model.c": ["x", "y"])", R"(,
-"search": {"procedure": "random", "trials": 1, "forbid": [{"model.a": )" + demand + "}]}");
+"search": {"procedure": "random", "trials": 1, "forbid": [{"model.a": )" + demand +
+                                                                          "}]}");
     };
     EXPECT_EQ(forbids(R"({"above": {"key": "model.bb"}})"),
               "e.json:4:60: /search/forbid/0/model.a/above/key: \"model.bb\" is not searched; did you mean \"model.a\"?");
-    EXPECT_EQ(forbids(R"({"below": {"key": "model.c"}})"),
-              "e.json:4:60: /search/forbid/0/model.a/below/key: \"model.c\" has values that are not numbers (above and below "
-              "compare numbers); compare another key");
-    EXPECT_EQ(forbids(R"({"below": {}})"),
-              "e.json:4:81: /search/forbid/0/model.a/below/key: missing (required); write {\"key\": \"model.width\"}, the path of "
-              "a searched key");
+    EXPECT_EQ(
+        forbids(R"({"below": {"key": "model.c"}})"),
+        "e.json:4:60: /search/forbid/0/model.a/below/key: \"model.c\" has values that are not numbers (above and below "
+        "compare numbers); compare another key");
+    EXPECT_EQ(
+        forbids(R"({"below": {}})"),
+        "e.json:4:81: /search/forbid/0/model.a/below/key: missing (required); write {\"key\": \"model.width\"}, the path of "
+        "a searched key");
     EXPECT_EQ(forbids(R"({"below": {"key": "model.a", "time": 1}})"),
               "e.json:4:60: /search/forbid/0/model.a: is compared with itself (that never holds); name another key\n"
               "e.json:4:100: /search/forbid/0/model.a/below/time: unknown key (known: key)");
-    EXPECT_EQ(refused(R"("model.a": {"type": "const", "value": 1, "when": {"model.b": {"above": {"key": "model.a"}}}}, "model.b": [1])"),
-              "e.json:3:12: /space/model.a/when: the conditions form a circle (each waits for the other); remove one \"when\"");
+    EXPECT_EQ(
+        refused(
+            R"("model.a": {"type": "const", "value": 1, "when": {"model.b": {"above": {"key": "model.a"}}}}, "model.b": [1])"),
+        "e.json:3:12: /space/model.a/when: the conditions form a circle (each waits for the other); remove one \"when\"");
 }
 
 TEST(Space, Starts) {

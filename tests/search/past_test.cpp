@@ -189,9 +189,10 @@ TEST(Past, TheBestAreTriedFirst) {
     EXPECT_EQ(tried[0], rate(0.75));
     EXPECT_EQ(tried[1], rate(0.55)) << "the last result counts, not the best one on the way";
     EXPECT_EQ(tried[2], rate(0.85));
-    auto const after = starts_with(R"(, "start_with_best": 2, "start_with": [{"train.optimizer.lr": 0.75}, {"train.optimizer.lr":
+    auto const after =
+        starts_with(R"(, "start_with_best": 2, "start_with": [{"train.optimizer.lr": 0.75}, {"train.optimizer.lr":
                                    0.1}])",
-                                   past);
+                    past);
     EXPECT_EQ(after[0], rate(0.75));
     EXPECT_EQ(after[1], rate(0.1));
     EXPECT_EQ(after[2], rate(0.55)) << "a configuration is not tried twice";
