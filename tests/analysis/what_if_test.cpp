@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "analysis/what_if/picture.hpp"
 #include "core/error.hpp"
 
 namespace hopscotch {
@@ -113,6 +114,53 @@ TEST_F(WhatIfTest, EveryProcedureFindsTheBestOfCurvesThatDoNotCross) {
         }
         EXPECT_LE(played.epochs, 27 * 27 + 27) << procedure;
         EXPECT_FALSE(played.decisions.empty()) << procedure;
+    }
+}
+
+std::size_t count_of(std::string const& text, std::string const& part) {
+    std::size_t out = 0;
+    for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++out;
+    return out;
+}
+
+TEST_F(WhatIfTest, ImprovementsLeadToTheBest) {
+    auto const known = read(curves(27, 27));
+    auto const played = play(known, {"asha", {}, 200}, 3);
+    ASSERT_FALSE(played.improvements.empty());
+    EXPECT_EQ(played.improvements.back().best, *played.best);
+    EXPECT_LE(played.improvements.back().epochs, played.epochs);
+    for (std::size_t i = 1; i < played.improvements.size(); ++i) {
+        EXPECT_GT(played.improvements[i].best, played.improvements[i - 1].best);
+        EXPECT_GT(played.improvements[i].epochs, played.improvements[i - 1].epochs);
+    }
+}
+
+TEST_F(WhatIfTest, ThePictureHasALineAndABandForEachSearch) {
+    auto const known = read(curves(27, 27));
+    WhatIf what_if{known, 200, {{"random", {}}, {"asha <a>", {}}}};
+    for (int order = 0; order < 5; ++order) {
+        what_if.rows[0].played.push_back(play(known, {"random", {}, 200}, order));
+        what_if.rows[1].played.push_back(play(known, {"asha", {}, 200}, order));
+    }
+    auto const picture = what_if_picture(what_if);
+    EXPECT_EQ(count_of(picture, "<polyline"), 2U);
+    EXPECT_EQ(count_of(picture, "<polygon"), 2U);
+    EXPECT_EQ(count_of(picture, "asha &lt;a&gt;"), 1U);
+    EXPECT_EQ(count_of(picture, "nan"), 0U);
+    EXPECT_EQ(count_of(picture, "inf"), 0U);
+    EXPECT_GT(count_of(picture, ","), 200U) << "the lines have places";
+}
+
+// One order, one epoch, one value; and values that are not there.
+TEST_F(WhatIfTest, ThePictureOfNextToNothing) {
+    auto const known = read("trial,epoch,val_loss\n0,1,2\n");
+    WhatIf const one{known, 1, {{"random", {play(known, {"random", {}, 1}, 0)}}}};
+    auto const nothing = read("trial,epoch,val_loss\n0,1,\n");
+    WhatIf const none{nothing, 1, {{"random", {play(nothing, {"random", {}, 1}, 0)}}}};
+    for (auto const& picture : {what_if_picture(one), what_if_picture(none)}) {
+        EXPECT_EQ(count_of(picture, "nan"), 0U) << picture;
+        EXPECT_EQ(count_of(picture, "inf"), 0U) << picture;
+        EXPECT_EQ(count_of(picture, "<polyline"), 1U);
     }
 }
 

@@ -4,6 +4,7 @@ run; other procedures are played on the same trials, and on tables."""
 
 import json
 import unittest
+import xml.etree.ElementTree
 
 from harness import Case, experiment, known, strict_json
 
@@ -120,6 +121,15 @@ class WhatIf(Case):
             self.assertLessEqual(played["epochs"], one["epochs"])
             self.assertEqual(played["not_known"], 0)
             self.assertLessEqual(played["best"], one["best_known"])
+
+    def test_a_picture(self):
+        self.train(procedure="random", trials=9)
+        self.what_if("out", "--procedure", "random", "--procedure", "asha", "--orders", "3", "--svg", "what-if.svg")
+        picture = xml.etree.ElementTree.parse(self.cwd / "what-if.svg").getroot()
+        lines = picture.findall("{http://www.w3.org/2000/svg}polyline")
+        self.assertEqual(len(lines), 2)
+        self.assertGreater(len(lines[0].get("points").split()), 50)
+        self.assertIn("nowhere", self.what_if("out", "--svg", "nowhere/what-if.svg", expect=1))
 
     def test_several_objectives(self):
         objectives = ["val_accuracy", "parameters"]

@@ -156,6 +156,7 @@ public:
         if (!std::isfinite(value) || (played_.best && !known_.is_better(value, *played_.best))) return out;
         played_.best = value;
         played_.best_trial = index;
+        played_.improvements.push_back({played_.epochs, value});
         return out;
     }
 

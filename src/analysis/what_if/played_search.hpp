@@ -25,6 +25,11 @@ struct PlayedSearch {
     std::optional<double> hypervolume;
     bool hypervolume_is_known() const { return hypervolume.has_value(); }
     std::int64_t trials = 0, epochs = 0;
+    struct Improvement {
+        std::int64_t epochs;  // of all trials, in the order of the search
+        double best;
+    };
+    std::vector<Improvement> improvements;
     std::int64_t not_known = 0;  // of the epochs: never trained, so the last known values took their places
     double seconds = 0;          // of trainers, as recorded, in the known epochs
 };

@@ -6,8 +6,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "analysis/what_if/what_if.hpp"
+#include "analysis/what_if/picture.hpp"
 #include "cli/common/commands.hpp"
+#include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
 #include "rundir/recorded_run.hpp"
@@ -25,7 +26,16 @@ struct WhatIfOptions {
     int orders = k_usual_orders;
     CurveColumns columns;
     bool json = false;
+    std::string picture;  // a path, or empty
 };
+
+void print(WhatIf const& what_if, WhatIfOptions const& options) {
+    if (!options.picture.empty()) write_atomically(options.picture, what_if_picture(what_if));
+    if (options.json)
+        fmt::print("{}\n", what_if_json(what_if).dump(2));
+    else
+        fmt::print("{}", printable(what_if_text(what_if)));
+}
 
 // The run's own search must decide as it did.
 int check_own_search(RecordedRun const& run, KnownTrials const& known, WhatIfOptions const& options) {
@@ -34,10 +44,7 @@ int check_own_search(RecordedRun const& run, KnownTrials const& known, WhatIfOpt
     auto const difference = first_difference(run.journal.decisions, played.decisions);
     auto const decisions = played.decisions.size();
     what_if.rows.push_back({run.experiment.search.procedure, {std::move(played)}});
-    if (options.json)
-        fmt::print("{}\n", what_if_json(what_if).dump(2));
-    else
-        fmt::print("{}", printable(what_if_text(what_if)));
+    print(what_if, options);
     if (difference)
         throw Error(
             fmt::format("{}: its search decides otherwise now ({}); the run began with another version, or its "
@@ -74,10 +81,7 @@ int what_if_command(WhatIfOptions const& options) {
         for (int order = 0; order < options.orders; ++order)
             row.played.push_back(play(known, {procedure, options.overrides, what_if.epochs}, order));
     }
-    if (options.json)
-        fmt::print("{}\n", what_if_json(what_if).dump(2));
-    else
-        fmt::print("{}", printable(what_if_text(what_if)));
+    print(what_if, options);
     return 0;
 }
 
@@ -108,6 +112,8 @@ Work add_what_if(Command command) {
         "--mode", {"min", "max"}, [options](std::size_t chosen) { options->columns.mode = chosen == 0 ? "min" : "max"; },
         "Of a table: whether small or large values are better");
     command.add_flag("--json", options->json, "Print one JSON document instead of a table");
+    command.add_option("--svg", options->picture, "Write a picture: the best value found after so many epochs")
+        .type_name("FILE");
     command.footer(
         "Without --procedure and --set, a run's own search is played again, and must decide as it did.\n"
         "Nothing is trained. A search tries the known configurations, each order a seed; the first order is that of the "
