@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best value that each played search had found after so many epochs, as SVG: the mean over the orders, and the band in
+// The best value that each played search had found, against epochs, as SVG: the mean over the orders, and the band in
 // which nine tenths of them lie.
 #pragma once
 #include <string>
