@@ -32,9 +32,11 @@ bool has_known_keys(Condition const& condition, Space const& space, std::string 
     };
     std::vector<std::string> paths;
     for (auto const& parameter : space.parameters) paths.push_back(parameter.path);
-    bool const compares_keys = condition.keys().size() > 1;
+    bool const compares_keys = !condition.above_key.empty() || !condition.below_key.empty();
     if (condition.path == condition.above_key || condition.path == condition.below_key)
         complain(condition.path, "is compared with itself (that never holds); name another key");
+    if (!condition.above_key.empty() && condition.above_key == condition.below_key)
+        complain(condition.path, "cannot be above and below the same key (that never holds); remove one");
     for (auto const& key : condition.keys()) {
         auto const parameter = std::ranges::find(space.parameters, key, &Parameter::path);
         if (auto const near = nearest(key, paths); parameter == space.parameters.end())
@@ -205,7 +207,7 @@ Json const* value_of(Assignment const& assignment, std::string_view path) {
 std::vector<std::string> Condition::keys() const {
     std::vector<std::string> out{path};
     for (auto const& each : {above_key, below_key})
-        if (!each.empty()) out.push_back(each);
+        if (!each.empty() && std::ranges::find(out, each) == out.end()) out.push_back(each);
     return out;
 }
 

@@ -5,37 +5,70 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <set>
 
 #include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/search_section.hpp"
 #include "experiment/space.hpp"
+#include "experiment/steps.hpp"
 
 namespace hopscotch {
 namespace {
 
-Json extreme(Parameter const& parameter, bool largest) {
-    auto values = all_values(parameter).value_or(parameter.values);
-    std::ranges::stable_sort(values, {}, [&](Json const& value) { return largest ? -value.number() : value.number(); });
-    return values.front();
+Parameter const& parameter_named(Space const& space, std::string const& path) {
+    return *std::ranges::find(space.parameters, path, &Parameter::path);
 }
 
-// Of a condition that compares keys: far apart, so that it holds if it can.
-void spread(Space const& space, Condition const& condition, Assignment& wanted) {
+// Of a range the ends, and the middle between two bounds; of a list all.
+std::vector<Json> candidates(Parameter const& parameter, double middle) {
+    using enum Parameter::Type;
+    if (parameter.type == choice || parameter.type == constant) return parameter.values;
+    if (!has_steps(parameter)) return {Json(parameter.low), Json(parameter.high), Json(middle)};
+    return {step_value(parameter, 0), step_value(parameter, last_step(parameter)), nearest_step(parameter, middle)};
+}
+
+double extreme(Parameter const& parameter, bool largest) {
+    auto const values = candidates(parameter, parameter.low);
+    auto const number = [&](Json const& value) { return largest ? -value.number() : value.number(); };
+    return std::ranges::min(values, {}, number).number();
+}
+
+void activate(Space const& space, Parameter const& parameter, Assignment& wanted);
+
+// Of a condition that compares keys: the other keys far apart, and a value between them, so that it holds if it can.
+void compare(Space const& space, Condition const& condition, Assignment& wanted) {
     auto const want = [&](std::string const& key, bool largest) {
-        auto const parameter = std::ranges::find(space.parameters, key, &Parameter::path);
-        if (!key.empty() && value_of(wanted, key) == nullptr) wanted.emplace_back(key, extreme(*parameter, largest));
+        if (key.empty() || value_of(wanted, key) != nullptr) return;
+        auto const& other = parameter_named(space, key);
+        auto const all = candidates(other, other.low);
+        wanted.emplace_back(key, *std::ranges::find(all, extreme(other, largest), &Json::number));
+        activate(space, other, wanted);
     };
-    want(condition.path, !condition.above_key.empty());
     want(condition.above_key, false);
     want(condition.below_key, true);
+    if (value_of(wanted, condition.path) != nullptr) return;
+    auto const& parameter = parameter_named(space, condition.path);
+    auto const bound = [&](std::string const& key, std::optional<double> number, bool largest) {
+        return key.empty() ? number.value_or(extreme(parameter, largest)) : value_of(wanted, key)->number();
+    };
+    double const above = bound(condition.above_key, condition.above, false);
+    double const below = bound(condition.below_key, condition.below, true);
+    auto const values = candidates(parameter, std::midpoint(above, below));
+    auto const good = std::ranges::find_if(values, [&](Json const& value) {
+        auto with = wanted;
+        with.emplace_back(condition.path, value);
+        return holds(condition, with);
+    });
+    wanted.emplace_back(condition.path, good != values.end() ? *good : values.front());
+    activate(space, parameter, wanted);
 }
 
 // The parents' values under which this parameter is active; empty if it is always active, or if no listed value makes it so.
 void activate(Space const& space, Parameter const& parameter, Assignment& wanted) {
     for (auto const& condition : parameter.when) {
-        if (condition.keys().size() > 1) spread(space, condition, wanted);
+        if (condition.keys().size() > 1) compare(space, condition, wanted);
         if (value_of(wanted, condition.path) != nullptr) continue;
         for (auto const& parent : space.parameters) {
             if (parent.path != condition.path) continue;

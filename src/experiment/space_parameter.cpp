@@ -88,7 +88,7 @@ void read_bound(ObjectReader& reader, char const* name, std::optional<double>& n
     auto const* given = reader.take(name);
     if (given == nullptr || !given->is_object()) return reader.read(name, number);
     auto bound = reader.child(name);
-    bound.read("key", key);
+    bound.read("key", key, not_empty());
     if (!bound.has("key")) bound.missing("key", "write {\"key\": \"model.width\"}, the path of a searched key");
     bound.finish();
 }
@@ -106,8 +106,10 @@ std::vector<Condition> read_conditions(Json const& object, std::string const& pa
             ObjectReader reader(value, path + "/" + key, problems);
             read_bound(reader, "above", each.above, each.above_key);
             read_bound(reader, "below", each.below, each.below_key);
-            if (!reader.has("above") && !reader.has("below"))
-                reader.problem("", "needs \"above\" or \"below\"; or write a value or a list of values");
+            auto const has = [&](char const* name) { return reader.has(name) && !reader.take(name)->is_null(); };
+            if (!has("above") && !has("below"))
+                problems.add(value.at_position(), path + "/" + key,
+                             "needs \"above\" or \"below\"; or write a value or a list of values");
             reader.finish();
         } else {
             if (value.is_array()) each.any_of = value.array();

@@ -75,6 +75,7 @@ double lowest(Parameter const& parameter) {
 }
 
 double highest(Parameter const& parameter) {
+    if (has_steps(parameter)) return step_value(parameter, last_step(parameter)).number();
     if (is_range(parameter)) return parameter.high;
     return std::ranges::max(parameter.values, {}, [](Json const& value) { return value.number(); }).number();
 }
@@ -127,7 +128,8 @@ Condition const* first_impossible(std::vector<Condition> const& conditions, Spac
                                   std::vector<std::string> const& dead) {
     auto const found = std::ranges::find_if(conditions, [&](Condition const& condition) {
         auto const parameter = std::ranges::find(space.parameters, condition.path, &Parameter::path);
-        return std::ranges::find(dead, condition.path) != dead.end() || !can_hold(condition, *parameter, space);
+        auto const is_dead = [&](std::string const& key) { return std::ranges::find(dead, key) != dead.end(); };
+        return std::ranges::any_of(condition.keys(), is_dead) || !can_hold(condition, *parameter, space);
     });
     return found == conditions.end() ? nullptr : &*found;
 }

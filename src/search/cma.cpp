@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/error.hpp"
+#include "search/fixed_blocks.hpp"
 
 namespace hopscotch {
 namespace {
@@ -43,6 +44,7 @@ Cma::Cma(VectorXd mean, double deviation)
       path_(VectorXd::Zero(mean_.size())),
       deviation_path_(path_),
       weights_(raw_weights(static_cast<double>(mean_.size()))) {
+    fix_blocks();
     set_rates();
     decompose();
 }

@@ -19,6 +19,7 @@ using Eigen::VectorXd;
 constexpr double k_first_deviation = 1.0 / 6;  // of the side of the cube
 constexpr double k_converged = 1e-4;           // likewise: the search starts anew at a random point
 constexpr int k_samples = 100;                 // to find something new in the cube, before a random draw does it
+constexpr int k_samples_inside = 90;           // of these; the others are cut to the cube, as in the package
 
 class CmaEs : public Sampler {
 public:
@@ -34,14 +35,18 @@ public:
         Rng rng(sampler_key(experiment_, history));
         Uniform const uniform = [&] { return rng.uniform(); };
         member_.resize(history.size() + 1, k_no_member);
+        member_.back() = k_no_member;
         if (!numbers_.empty()) {
             if (!cma_) cma_.emplace(first_mean(history), k_first_deviation);
             learn(history, uniform);
             for (int i = 0; i < k_samples; ++i)
-                if (auto found = sample(rng); found && !is_forbidden(space_, *found) && !history.has_seen(*found)) {
+                if (auto found = sample(rng, i >= k_samples_inside);
+                    found && !is_forbidden(space_, *found) && !history.has_seen(*found)) {
                     member_.back() = generation_;
+                    lost_ = 0;
                     return found;
                 }
+            if (++lost_ > cma_->population()) restart(uniform);  // nothing new is left around here
         }
         return fresh_.find(history, [&] { return draw(space_, uniform); }, [&](std::uint32_t n) { return rng.below(n); });
     }
@@ -71,15 +76,21 @@ private:
         if (solutions.size() < cma_->population()) return;
         cma_->tell(std::move(solutions));
         ++generation_;
-        if (cma_->widest() < k_converged) cma_.emplace(VectorXd(cube_.draw(uniform)(numbers_)), k_first_deviation);
+        if (cma_->widest() < k_converged) restart(uniform);
+    }
+
+    void restart(Uniform const& uniform) {
+        cma_.emplace(VectorXd(cube_.draw(uniform)(numbers_)), k_first_deviation);
+        ++generation_;
+        lost_ = 0;
     }
 
     // None: outside of the cube.
-    std::optional<Assignment> sample(Rng& rng) const {
+    std::optional<Assignment> sample(Rng& rng, bool cuts) const {
         VectorXd at = cube_.draw([&] { return rng.uniform(); });
         VectorXd const numbers = cma_->sample([&] { return rng.normal(); });
-        if (numbers.minCoeff() < 0 || numbers.maxCoeff() > 1) return std::nullopt;
-        at(numbers_) = numbers;
+        if (!cuts && (numbers.minCoeff() < 0 || numbers.maxCoeff() > 1)) return std::nullopt;
+        at(numbers_) = numbers.cwiseMax(0).cwiseMin(1);
         return cube_.assignment_at(at);
     }
 
@@ -90,6 +101,7 @@ private:
     std::vector<Index> numbers_;  // sides
     std::optional<Cma> cma_;
     int generation_ = 0;
+    std::size_t lost_ = 0;     // random draws in a row
     std::vector<int> member_;  // of each trial: the generation that asked for it
     Fresh fresh_;
 };

@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "core/error.hpp"
-#include "experiment/measures.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
+#include "search/known.hpp"
 
 namespace hopscotch {
 namespace {
@@ -104,18 +104,12 @@ std::string text_of(Constraint const& constraint) {
 
 // needed_by: the reason why this configuration must be tried: its exclusion is an error. Empty: it is skipped.
 bool CombinedSearch::is_allowed(Assignment const& assignment, std::string const& needed_by) const {
-    auto constraints = input_->experiment.search.proposals.subject_to;
-    std::erase_if(constraints, [](Constraint const& each) { return !is_measure(each.name); });
-    if (constraints.empty() || !input_->measure) return true;
-    auto const measures = input_->measure(assignment);
-    for (auto const& constraint : constraints) {
-        double const value = value_of(measures, constraint.name);
-        if (value > constraint.above.value_or(-k_worst) && value < constraint.below.value_or(k_worst)) continue;
-        if (needed_by.empty()) return false;
-        throw ConfigError(fmt::format("/search/subject_to/{}: must be {}, and is {:.10g} of {} ({}); change one of the two",
-                                      constraint.name, text_of(constraint), value, to_json(assignment).dump(), needed_by));
-    }
-    return true;
+    auto const missed = missed_bound(input_->experiment.search, input_->measure, assignment);
+    if (!missed) return true;
+    if (needed_by.empty()) return false;
+    throw ConfigError(fmt::format("/search/subject_to/{}: must be {}, and is {:.10g} of {} ({}); change one of the two",
+                                  missed->bound.name, text_of(missed->bound), missed->value, to_json(assignment).dump(),
+                                  needed_by));
 }
 
 // start_with comes first. A configuration that the reader refuses is an error if all trials are known before the first

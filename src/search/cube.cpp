@@ -27,7 +27,14 @@ double to_number(Axis const& axis, double place) {
 
 }  // namespace
 
-Cube::Cube(Space const& space) : space_(space) {
+Cube::Cube(Space const& space) : space_(space), is_compared_(space.parameters.size()) {
+    for (std::size_t i = 0; i < is_compared_.size(); ++i)
+        is_compared_[i] = std::ranges::any_of(space.parameters, [&](Parameter const& each) {
+            return std::ranges::any_of(each.when, [&](Condition const& condition) {
+                auto const keys = condition.keys();
+                return std::ranges::find(keys, space.parameters[i].path) != keys.end();
+            });
+        });
     for (auto const& parameter : space.parameters) {
         has_conditions_ |= !parameter.when.empty();
         side_of_.push_back(has_one_value(parameter) ? -1 : size());
@@ -59,26 +66,49 @@ Eigen::VectorXd Cube::draw(Uniform const& uniform) const {
     return out;
 }
 
+std::vector<bool> Cube::present_at(Eigen::VectorXd const& point) const {
+    std::vector<bool> out(sides_.size(), true);
+    if (!has_conditions_) return out;
+    Assignment compared;  // other keys decide nothing
+    for (auto const index : space_.order) {
+        bool const active = is_active(space_.parameters[index], compared);
+        if (active && is_compared_[index])
+            compared.emplace_back(space_.parameters[index].path, value_of_parameter(index, point));
+        if (!active && side_of_[index] >= 0) out[static_cast<std::size_t>(side_of_[index])] = false;
+    }
+    return out;
+}
+
+Eigen::VectorXd Cube::with_absent_at_rest(Eigen::VectorXd const& point) const {
+    Eigen::VectorXd out = point;
+    auto const present = present_at(point);
+    for (std::size_t i = 0; i < sides_.size(); ++i)
+        if (!present[i]) out[static_cast<Eigen::Index>(i)] = sides_[i].rest();
+    return out;
+}
+
 Eigen::VectorXd Cube::point_of(Assignment const& assignment) const {
     Eigen::VectorXd out(size());
     for (Eigen::Index i = 0; i < size(); ++i) {
         auto const& each = side(i);
         auto const* value = value_of(assignment, each.parameter->path);
-        out[i] = value != nullptr     ? to_place(each.axis, hopscotch::to_number(*each.parameter, *value))
-                 : each.is_category() ? k_absent
-                                      : 0.5;
+        out[i] = value != nullptr ? to_place(each.axis, hopscotch::to_number(*each.parameter, *value)) : each.rest();
     }
     return out;
+}
+
+Json Cube::value_of_parameter(std::size_t index, Eigen::VectorXd const& point) const {
+    auto const& parameter = space_.parameters[index];
+    auto const at = side_of_[index];
+    double const number = at >= 0 ? to_number(side(at).axis, point[at]) : is_number(parameter) ? parameter.low : 0;
+    return to_value(parameter, number);
 }
 
 Assignment Cube::assignment_at(Eigen::VectorXd const& point) const {
     Assignment out;
     for (auto const index : space_.order) {
         auto const& parameter = space_.parameters[index];
-        if (!is_active(parameter, out)) continue;
-        auto const at = side_of_[index];
-        double const number = at >= 0 ? to_number(side(at).axis, point[at]) : is_number(parameter) ? parameter.low : 0;
-        out.emplace_back(parameter.path, to_value(parameter, number));
+        if (is_active(parameter, out)) out.emplace_back(parameter.path, value_of_parameter(index, point));
     }
     return in_order(space_, out);
 }

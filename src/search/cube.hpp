@@ -20,6 +20,7 @@ public:
         Axis axis;
         std::size_t values;  // 0: continuous
         bool is_category() const { return axis.categories > 0; }
+        double rest() const { return is_category() ? k_absent : 0.5; }  // where the key is absent
     };
 
     explicit Cube(Space const& space);  // it must outlive the cube
@@ -34,12 +35,16 @@ public:
 
     Eigen::VectorXd draw(Uniform const& uniform) const;  // evenly, on values; also of keys that are absent
     Eigen::VectorXd point_of(Assignment const& assignment) const;
+    std::vector<bool> present_at(Eigen::VectorXd const& point) const;  // of the sides: the conditions of `when` hold
+    Eigen::VectorXd with_absent_at_rest(Eigen::VectorXd const& point) const;
     Assignment assignment_at(Eigen::VectorXd const& point) const;
 
 private:
     Space const& space_;
     std::vector<Side> sides_;
     std::vector<Eigen::Index> side_of_;  // of each parameter; -1: it has one value
+    std::vector<bool> is_compared_;      // of each parameter: in a condition of `when`
+    Json value_of_parameter(std::size_t index, Eigen::VectorXd const& point) const;
     bool has_conditions_ = false;
 };
 

@@ -6,6 +6,8 @@
 #include <limits>
 #include <numbers>
 
+#include "search/fixed_blocks.hpp"
+
 namespace hopscotch {
 namespace {
 
@@ -18,13 +20,6 @@ constexpr double k_least_variance = 1e-6;
 constexpr double k_farthest_log = 12;  // of the parameters of a kernel: far beyond what the priors allow
 constexpr double k_stabilizing = 1e-12;
 constexpr double k_infinite = std::numeric_limits<double>::infinity();
-
-// The blocks of matrix products depend on the sizes of the CPU's caches, and the last bits on the blocks. With fixed sizes
-// a search takes the same decisions on every CPU.
-void fix_blocks() {
-    static bool const done = (Eigen::setCpuCacheSizes(32 << 10, 512 << 10, 4 << 20), true);
-    static_cast<void>(done);
-}
 
 ArrayXd differences(MatrixXd const& points, Index first, Index coordinate, double from, bool is_category) {
     auto const column = points.col(coordinate).tail(points.rows() - first).array();

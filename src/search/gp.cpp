@@ -20,8 +20,9 @@ using Eigen::VectorXd;
 
 // The cost of a proposal must not grow for ever: it is cubic in the results of the process, and of the kernel's fit.
 constexpr std::size_t k_most_results = 500, k_most_fitted = 200, k_most_pending = 200;
-constexpr double k_largest = 1e150;        // of losses: squares are finite
-constexpr std::size_t k_refit_share = 20;  // the kernel is fitted again after one in twenty new results
+constexpr int k_most_refused_proposals = 5;  // for one trial (subject_to); then random ones
+constexpr double k_largest = 1e150;          // of losses: squares are finite
+constexpr std::size_t k_refit_share = 20;    // the kernel is fitted again after one in twenty new results
 
 struct Result {
     std::size_t index;  // of History::results()
@@ -95,7 +96,10 @@ public:
     std::optional<Assignment> ask(History const& history) override {
         Rng rng(sampler_key(experiment_, history));
         Uniform const uniform = [&] { return rng.uniform(); };
-        if (auto const judged = judge(history, judging_); judged.are_enough(judging_) && cube_.size() > 0)
+        refused_ = asked_for_ == history.size() ? refused_ + 1 : 0;
+        asked_for_ = history.size();
+        if (auto const judged = judge(history, judging_);
+            judged.are_enough(judging_) && cube_.size() > 0 && refused_ < k_most_refused_proposals)
             if (auto found = propose(history, judged, uniform)) return found;
         return fresh_.find(history, [&] { return draw(space_, uniform); }, [&](std::uint32_t n) { return rng.below(n); });
     }
@@ -143,7 +147,8 @@ private:
     std::optional<Assignment> propose(History const& history, Judged const& judged, Uniform const& uniform) {
         auto const results = results_of(history, judged);
         if (results.empty()) return std::nullopt;
-        if (fitted_ == 0 || results.size() >= fitted_ + std::max<std::size_t>(1, fitted_ / k_refit_share)) {
+        if (results.size() < fitted_ || fitted_ == 0 ||
+            results.size() >= fitted_ + std::max<std::size_t>(1, fitted_ / k_refit_share)) {
             kernel_ = fit_kernel(observed(history, cut(results, k_most_fitted)), kernel_);
             fitted_ = results.size();
         }
@@ -151,7 +156,7 @@ private:
         GaussianProcess const process(observations, kernel_, pending(history, judged));
         Index best = 0;
         double const highest = observations.values.maxCoeff(&best);
-        ImprovementSearch const search(cube_, process, highest, [&](Assignment const& each) {
+        ImprovementSearch search(cube_, process, highest, [&](Assignment const& each) {
             return !is_forbidden(space_, each) && !history.has_seen(each);
         });
         return search.find(observations.points.row(best), uniform);
@@ -162,7 +167,9 @@ private:
     Judging judging_;
     Cube cube_;
     Kernel kernel_;
-    std::size_t fitted_ = 0;  // results at the last fit
+    std::size_t fitted_ = 0;                // results at the last fit
+    std::optional<std::size_t> asked_for_;  // the last trial
+    int refused_ = 0;                       // proposals for it
     Fresh fresh_;
 };
 

@@ -13,6 +13,8 @@ using Eigen::VectorXd;
 
 constexpr std::size_t k_random_points = 512, k_starts = 6;
 constexpr std::size_t k_most_tried = 16;  // values of one key at a time; of more those near the present one, and gradients
+constexpr std::size_t k_most_listed_tried = 64;    // likewise, of a list
+constexpr std::ptrdiff_t k_most_compared = 8'000;  // points in one search: its cost must not grow with the space
 constexpr int k_rounds = 20;
 constexpr double k_little = 1e-4;  // of the logarithm of the improvement
 
@@ -20,8 +22,9 @@ bool has_gradient(Cube::Side const& side) { return !side.is_category() && (side.
 
 // Indices of values to try in place of this one.
 std::vector<std::size_t> others_near(Cube::Side const& side, std::size_t value) {
-    std::size_t const first = side.is_category() || value < k_most_tried / 2 ? 0 : value - k_most_tried / 2;
-    std::size_t const end = side.is_category() ? side.values : std::min(side.values, first + k_most_tried + 1);
+    std::size_t const most = side.is_category() ? k_most_listed_tried : k_most_tried;
+    std::size_t const first = value < most / 2 ? 0 : value - most / 2;
+    std::size_t const end = std::min(side.values, first + most + 1);
     std::vector<std::size_t> out;
     for (std::size_t i = first; i < end; ++i)
         if (i != value) out.push_back(i);
@@ -31,10 +34,11 @@ std::vector<std::size_t> others_near(Cube::Side const& side, std::size_t value) 
 }  // namespace
 
 VectorXd ImprovementSearch::seen_at(VectorXd const& point) const {
-    return cube_.has_conditions() ? cube_.point_of(cube_.assignment_at(point)) : point;
+    return cube_.has_conditions() ? cube_.with_absent_at_rest(point) : point;
 }
 
-VectorXd ImprovementSearch::values_at(std::vector<VectorXd> const& points) const {
+VectorXd ImprovementSearch::values_at(std::vector<VectorXd> const& points) {
+    left_ -= std::ssize(points);
     Eigen::MatrixXd seen(static_cast<Index>(points.size()), cube_.size());
     for (Index i = 0; i < seen.rows(); ++i) seen.row(i) = seen_at(points[static_cast<std::size_t>(i)]);
     auto out = process_.at(seen);
@@ -43,7 +47,7 @@ VectorXd ImprovementSearch::values_at(std::vector<VectorXd> const& points) const
 }
 
 // The best of the random points and some others, which are drawn in proportion to their improvement.
-std::vector<ImprovementSearch::Found> ImprovementSearch::starts(VectorXd const& near, Uniform const& uniform) const {
+std::vector<ImprovementSearch::Found> ImprovementSearch::starts(VectorXd const& near, Uniform const& uniform) {
     std::vector<VectorXd> points;
     for (std::size_t i = 0; i < k_random_points; ++i) points.push_back(cube_.draw(uniform));
     VectorXd const values = values_at(points);
@@ -54,6 +58,7 @@ std::vector<ImprovementSearch::Found> ImprovementSearch::starts(VectorXd const& 
     for (Index chosen = best; out.size() + 1 < k_starts;) {
         out.push_back({points[static_cast<std::size_t>(chosen)], values[chosen]});
         shares[chosen] = 0;
+        if (shares.sum() == 0) break;
         double place = uniform() * shares.sum();
         for (chosen = 0; chosen + 1 < shares.size() && (place -= shares[chosen]) > 0;) ++chosen;
     }
@@ -71,11 +76,12 @@ bool ImprovementSearch::accept(Found& from, VectorXd at, double value) const {
     return true;
 }
 
-bool ImprovementSearch::ascend(Found& from) const {
+bool ImprovementSearch::ascend(Found& from) {
     std::vector<Index> moving;
     VectorXd const seen = seen_at(from.at);
+    auto const present = cube_.present_at(from.at);
     for (Index i = 0; i < cube_.size(); ++i)
-        if (has_gradient(cube_.side(i)) && seen[i] == from.at[i]) moving.push_back(i);
+        if (has_gradient(cube_.side(i)) && present[static_cast<std::size_t>(i)]) moving.push_back(i);
     if (moving.empty()) return false;
     VectorXd const lengths = process_.kernel().precisions(moving).array().rsqrt();  // so that all parts curve alike
     auto const improvement = [&](VectorXd const& at, VectorXd& gradient) {
@@ -97,10 +103,10 @@ bool ImprovementSearch::ascend(Found& from) const {
     return accept(from, std::move(at), value);
 }
 
-bool ImprovementSearch::try_values(Found& from, Index index) const {
+bool ImprovementSearch::try_values(Found& from, Index index) {
     auto const& side = cube_.side(index);
     if (side.values == 0) return false;
-    if (cube_.has_conditions() && value_of(cube_.assignment_at(from.at), side.parameter->path) == nullptr) return false;
+    if (!cube_.present_at(from.at)[static_cast<std::size_t>(index)]) return false;
     std::vector<VectorXd> points;
     for (auto const value : others_near(side, cube_.value_at(side, from.at[index]))) {
         points.push_back(from.at);
@@ -113,16 +119,17 @@ bool ImprovementSearch::try_values(Found& from, Index index) const {
     return std::ranges::any_of(order, [&](Index i) { return accept(from, points[static_cast<std::size_t>(i)], values[i]); });
 }
 
-void ImprovementSearch::climb(Found& from) const {
-    for (int round = 0; round < k_rounds; ++round) {
+void ImprovementSearch::climb(Found& from) {
+    for (int round = 0; round < k_rounds && left_ > 0; ++round) {
         double const before = from.is_new ? from.value : -std::numeric_limits<double>::infinity();
         ascend(from);
-        for (Index i = 0; i < cube_.size(); ++i) try_values(from, i);
+        for (Index i = 0; i < cube_.size() && left_ > 0; ++i) try_values(from, i);
         if (!from.is_new || from.value - before < k_little) return;
     }
 }
 
-std::optional<Assignment> ImprovementSearch::find(VectorXd const& near, Uniform const& uniform) const {
+std::optional<Assignment> ImprovementSearch::find(VectorXd const& near, Uniform const& uniform) {
+    left_ = k_most_compared;
     auto found = starts(near, uniform);
     for (auto& each : found) climb(each);
     Found const* best = nullptr;

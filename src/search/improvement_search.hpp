@@ -18,7 +18,7 @@ public:
         : cube_(cube), process_(process), best_(best), is_new_(std::move(is_new)) {}
 
     // near: the best known point, where one of the searches starts. None: no new configuration was met.
-    std::optional<Assignment> find(Eigen::VectorXd const& near, Uniform const& uniform) const;
+    std::optional<Assignment> find(Eigen::VectorXd const& near, Uniform const& uniform);
 
 private:
     struct Found {
@@ -28,17 +28,18 @@ private:
     };
 
     Eigen::VectorXd seen_at(Eigen::VectorXd const& point) const;  // what the process sees of it: absent keys rest
-    Eigen::VectorXd values_at(std::vector<Eigen::VectorXd> const& points) const;
-    std::vector<Found> starts(Eigen::VectorXd const& near, Uniform const& uniform) const;
-    void climb(Found& from) const;
-    bool ascend(Found& from) const;                         // along gradients; true: higher
-    bool try_values(Found& from, Eigen::Index side) const;  // true: another value is higher
+    Eigen::VectorXd values_at(std::vector<Eigen::VectorXd> const& points);
+    std::vector<Found> starts(Eigen::VectorXd const& near, Uniform const& uniform);
+    void climb(Found& from);
+    bool ascend(Found& from);                         // along gradients; true: higher
+    bool try_values(Found& from, Eigen::Index side);  // true: another value is higher
     bool accept(Found& from, Eigen::VectorXd at, double value) const;
 
     Cube const& cube_;
     GaussianProcess const& process_;
     double best_;
     std::function<bool(Assignment const&)> is_new_;
+    std::ptrdiff_t left_ = 0;  // points that may still be compared
 };
 
 }  // namespace hopscotch

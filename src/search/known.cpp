@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "experiment/config.hpp"
+#include "experiment/measures.hpp"
 #include "experiment/procedures.hpp"
+#include "experiment/reader.hpp"
 #include "experiment/space.hpp"
 #include "search/rule.hpp"
 #include "search/trial_points.hpp"
@@ -27,6 +29,16 @@ std::vector<Point> points_of(TrialPoints const& points, PastTrial const& past) {
     return out;
 }
 
+bool is_listed(std::vector<Assignment> const& list, Assignment const& assignment) {
+    return std::ranges::find(list, assignment) != list.end();
+}
+
+bool is_accepted(Experiment const& experiment, Measure const& measure, Assignment const& assignment) {
+    Problems refused("");
+    resolve(experiment, assignment, refused);
+    return refused.empty() && !missed_bound(experiment.search, measure, assignment);
+}
+
 }  // namespace
 
 History known_before(Experiment const& experiment, Space const& space, SearchContext const& context) {
@@ -43,7 +55,20 @@ History known_before(Experiment const& experiment, Space const& space, SearchCon
     return out;
 }
 
-void start_with_best(Space& space, History const& known, std::int64_t count) {
+std::optional<MissedBound> missed_bound(SearchConfig const& search, Measure const& measure, Assignment const& assignment) {
+    auto bounds = search.proposals.subject_to;
+    std::erase_if(bounds, [](Constraint const& each) { return !is_measure(each.name); });
+    if (bounds.empty() || !measure) return std::nullopt;
+    auto const measures = measure(assignment);
+    for (auto const& bound : bounds) {
+        double const value = value_of(measures, bound.name);
+        if (value > bound.above.value_or(-k_worst) && value < bound.below.value_or(k_worst)) continue;
+        return MissedBound{bound, value};
+    }
+    return std::nullopt;
+}
+
+void start_with_best(Space& space, History const& known, Experiment const& experiment, Measure const& measure) {
     std::vector<std::size_t> ended;
     std::vector<Point> points;
     for (std::size_t i = 0; i < known.results(); ++i) {
@@ -52,10 +77,13 @@ void start_with_best(Space& space, History const& known, std::int64_t count) {
         ended.push_back(i);
         points.push_back(trial.last_point());
     }
-    for (auto const place : by_rank(points)) {
-        if (count-- <= 0) return;
+    auto left = experiment.search.proposals.start_with_best;
+    for (auto const place : left > 0 ? by_rank(points) : std::vector<std::size_t>()) {
+        if (left == 0) return;
         auto const& best = known.result(ended[place]).assignment;
-        if (std::ranges::find(space.start_with, best) == space.start_with.end()) space.start_with.push_back(best);
+        if (is_listed(space.start_with, best) || !is_accepted(experiment, measure, best)) continue;
+        space.start_with.push_back(best);
+        --left;
     }
 }
 

@@ -27,7 +27,7 @@ std::int64_t configurations(Experiment const& experiment, SearchContext const& c
     Problems told("");
     auto space = read_space(experiment, told);
     auto const known = known_before(experiment, space, context);
-    start_with_best(space, known, experiment.search.proposals.start_with_best);
+    start_with_best(space, known, experiment, context.measure);
     auto all = has_named_configurations(experiment.search) ? std::optional(listed_configurations(experiment))
                                                            : every_configuration(space);
     if (!all) return k_most_trials;

@@ -49,7 +49,7 @@ std::unique_ptr<Search> make_search(Experiment const& experiment, SearchContext 
     auto space = read_space(experiment, problems);
     problems.throw_if_any();
     auto known = known_before(experiment, space, context);
-    start_with_best(space, known, experiment.search.proposals.start_with_best);
+    start_with_best(space, known, experiment, context.measure);
     auto input =
         std::make_unique<SearchInput const>(SearchInput{experiment, std::move(space), context.measure, std::move(known)});
     auto const& search = experiment.search;

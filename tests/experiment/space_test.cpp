@@ -224,6 +224,16 @@ TEST(Space, WrongComparisonsOfKeys) {
         forbids(R"({"below": {"key": "model.c"}})"),
         "e.json:4:60: /search/forbid/0/model.a/below/key: \"model.c\" has values that are not numbers (above and below "
         "compare numbers); compare another key");
+    for (std::string const nothing : {"{}", R"({"above": null})", R"({"above": null, "below": null})"})
+        EXPECT_EQ(forbids(nothing),
+                  "e.json:4:71: /search/forbid/0/model.a: needs \"above\" or \"below\"; or write a value or a "
+                  "list of values")
+            << nothing;
+    EXPECT_NE(forbids(R"({"above": {"key": ""}})"), "");
+    EXPECT_EQ(
+        forbids(R"({"above": {"key": "model.b"}, "below": {"key": "model.b"}})"),
+        "e.json:4:60: /search/forbid/0/model.a: cannot be above and below the same key (that never holds); remove one\n"
+        "e.json:4:60: /search/forbid/0/model.a/above/key: \"model.b\" is not searched; did you mean \"model.a\"?");
     EXPECT_EQ(
         forbids(R"({"below": {}})"),
         "e.json:4:81: /search/forbid/0/model.a/below/key: missing (required); write {\"key\": \"model.width\"}, the path of "
@@ -236,6 +246,25 @@ TEST(Space, WrongComparisonsOfKeys) {
             R"("model.a": {"type": "const", "value": 1, "when": {"model.b": {"above": {"key": "model.a"}}}},
                "model.b": [1])"),
         "e.json:3:12: /space/model.a/when: the conditions form a circle (each waits for the other); remove one \"when\"");
+}
+
+// Each value is tried in a configuration where the key exists, if there is one.
+TEST(Space, ValuesBehindComparisonsAreTried) {
+    auto const wrong = [](std::string const& when, std::string const& more) {
+        return refused(R"("train.optimizer.lr": {"type": "const", "value": "x", "when": )" + when + "}, " + more);
+    };
+    auto const sizes = R"("train.batch_size": {"type": "int", "low": 1, "high": 1000000})";
+    auto const epochs = R"("train.epochs": {"type": "int", "low": 1, "high": 1000000})";
+    EXPECT_NE(wrong(R"({"train.batch_size": {"above": 2, "below": {"key": "train.epochs"}}})",
+                    std::string(sizes) + ", " + epochs),
+              "");
+    EXPECT_NE(wrong(R"({"train.batch_size": {"above": {"key": "train.warmup"}, "below": {"key": "train.epochs"}}})",
+                    std::string(sizes) + ", " + epochs + R"(, "train.warmup": [3, 4])"),
+              "");
+    EXPECT_NE(wrong(R"({"train.batch_size": {"below": {"key": "train.epochs"}}})",
+                    R"("train.batch_size": {"type": "int", "low": 1, "high": 9, "when": {"train.loss": "cross_entropy"}},
+                       "train.loss": ["mse", "cross_entropy"], "train.epochs": [2, 4])"),
+              "");
 }
 
 TEST(Space, Starts) {
@@ -350,6 +379,10 @@ TEST(Space, ComparisonsThatCanNeverHoldAreNamed) {
     EXPECT_EQ(rules_never_met(space),
               std::vector<std::string>{
                   "/space/model.c/when can never hold (model.a is never above model.b); no trial has model.c"});
+    auto const steps = read(R"("model.a": {"type": "int", "low": 0, "high": 10, "step": 4}, "model.b": [8, 9],
+        "model.c": {"type": "const", "value": 1, "when": {"model.a": {"above": {"key": "model.b"}}}},
+        "model.d": {"type": "const", "value": 1, "when": {"model.b": {"above": {"key": "model.c"}}}})");
+    EXPECT_EQ(rules_never_met(steps).size(), 2U) << "the highest step is 8; and a key that no trial has";
 }
 
 TEST(Space, EarlierRunsHaveBinarySums) {

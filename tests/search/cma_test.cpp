@@ -143,5 +143,31 @@ TEST(CmaEs, LearnsFromFailures) {
     EXPECT_LT(failed_of(100), 5);
 }
 
+// From a corner of 12 coordinates few samples lie in the cube; the others are cut.
+TEST(CmaEs, LearnsFromACorner) {
+    std::string space = "{", corner = "{";
+    for (int i = 0; i < 12; ++i) {
+        auto const key = (i > 0 ? ", \"model.x" : "\"model.x") + std::to_string(i) + "\": ";
+        space += key + R"({"type": "float", "low": 0, "high": 1})";
+        corner += key + "0";
+    }
+    Problems told("");
+    SearchContext context;
+    context.past = {{assignment_from_json(parse_json(corner + "}", told)), {1}}};
+    auto const loss = [](TrialId, FakeDirector::Trial const& trial, int) {
+        double out = 0;
+        for (auto const& [key, value] : trial.assignment) out += std::pow(value.number() - 0.3, 2);
+        return std::optional(out);
+    };
+    auto const experiment = search_experiment(R"({"procedure": "cma_es", "trials": 400, "start_from": "runs/first"})",
+                                              space + "}", R"({"epochs": 1})", "1");
+    auto const search = make_search(experiment, context);
+    FakeDirector director(*search, 1, loss, 1);
+    EXPECT_TRUE(director.run());
+    double best = 12;
+    for (auto const& trial : director.trials()) best = std::min(best, *loss(TrialId(0), trial, 1));
+    EXPECT_LT(best, 0.02);
+}
+
 }  // namespace cma_test
 }  // namespace hopscotch

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "experiment/measures.hpp"
 #include "fake_director.hpp"
 #include "search/plan.hpp"
 #include "search/tpe.hpp"
@@ -205,6 +206,22 @@ TEST(Past, FewerThanTheBestThatWereWanted) {
     ASSERT_EQ(tried.size(), 4U);
     EXPECT_EQ(tried[0], rate(0.25));
     EXPECT_NE(tried[1], rate(0.75)) << "its last result means little";
+}
+
+// It names no configuration, so what this experiment refuses is left out.
+TEST(Past, TheBestThatAreAllowed) {
+    SearchContext context;
+    context.past = {{both(0.1, 8), {3}}, {both(0.2, 16), {1}}, {both(0.3, 8), {2}}};
+    context.measure = [](Assignment const& each) {
+        return Measures{100 * value_of(each, "train.batch_size")->number(), 0, 0};
+    };
+    auto const experiment = search_experiment(R"({"procedure": "random", "trials": 3, "start_from": "runs/first",
+                                                  "start_with_best": 2, "subject_to": {"parameters": {"below": 1000}}})",
+                                              k_six, R"({"epochs": 1})");
+    auto const tried = all(*make_search(experiment, context));
+    ASSERT_GE(tried.size(), 2U);
+    EXPECT_EQ(tried[0], both(0.3, 8));
+    EXPECT_EQ(tried[1], both(0.1, 8));
 }
 
 TEST(Past, TheBestOfAGridAreTrainedBesideTheRest) {

@@ -112,8 +112,7 @@ Work add_what_if(Command command) {
         "--mode", {"min", "max"}, [options](std::size_t chosen) { options->columns.mode = chosen == 0 ? "min" : "max"; },
         "Of a table: whether small or large values are better");
     command.add_flag("--json", options->json, "Print one JSON document instead of a table");
-    command.add_option("--svg", options->picture, "Write a picture: the best value found, against epochs")
-        .type_name("FILE");
+    command.add_option("--svg", options->picture, "Write a picture: the best value found, against epochs").type_name("FILE");
     command.footer(
         "Without --procedure and --set, a run's own search is played again, and must decide as it did.\n"
         "Nothing is trained. A search tries the known configurations, each order a seed; the first order is that of the "
