@@ -78,6 +78,7 @@ template Option Command::add_option(std::string const&, std::uint64_t&, std::str
 template Option Command::add_option(std::string const&, double&, std::string const&);
 template Option Command::add_option(std::string const&, std::optional<int>&, std::string const&);
 template Option Command::add_option(std::string const&, std::optional<double>&, std::string const&);
+template Option Command::add_option(std::string const&, std::optional<std::string>&, std::string const&);
 template Option Command::add_option(std::string const&, std::vector<int>&, std::string const&);
 template Option Command::add_option(std::string const&, std::vector<std::int64_t>&, std::string const&);
 template Option Command::add_option(std::string const&, std::vector<std::string>&, std::string const&);

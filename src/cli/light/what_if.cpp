@@ -8,6 +8,7 @@
 
 #include "analysis/what_if/picture.hpp"
 #include "cli/common/commands.hpp"
+#include "cli/common/out_file.hpp"
 #include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
@@ -26,11 +27,11 @@ struct WhatIfOptions {
     int orders = k_usual_orders;
     CurveColumns columns;
     bool json = false;
-    std::string picture;  // a path, or empty
+    std::optional<std::string> picture;  // a path
 };
 
 void print(WhatIf const& what_if, WhatIfOptions const& options) {
-    if (!options.picture.empty()) write_atomically(options.picture, what_if_picture(what_if));
+    if (options.picture) write_atomically(*options.picture, what_if_picture(what_if));
     if (options.json)
         fmt::print("{}\n", what_if_json(what_if).dump(2));
     else
@@ -63,6 +64,7 @@ int what_if_command(WhatIfOptions const& options) {
     std::error_code error;
     if (!std::filesystem::exists(options.source, error))
         throw ConfigError(fmt::format("{}: is not there; name a run directory or a CSV file", options.source));
+    if (options.picture) check_out_file(*options.picture, "SVG file", "--svg");
     bool const is_run = std::filesystem::is_directory(options.source, error);
     std::optional<RecordedRun> run;
     if (is_run) run = read_run(options.source);
