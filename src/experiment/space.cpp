@@ -39,10 +39,11 @@ bool has_known_keys(Condition const& condition, Space const& space, std::string 
         complain(condition.path, "cannot be above and below the same key (that never holds); remove one");
     for (auto const& key : condition.keys()) {
         auto const parameter = std::ranges::find(space.parameters, key, &Parameter::path);
-        if (auto const near = nearest(key, paths); parameter == space.parameters.end())
+        if (parameter == space.parameters.end()) {
+            auto const near = nearest(key, paths);
             complain(key, near.empty() ? "is not searched (a condition needs a key of the space)"
                                        : fmt::format("is not searched; did you mean \"{}\"?", near));
-        else if (compares_keys && !has_numbers(*parameter))
+        } else if (compares_keys && !has_numbers(*parameter))
             complain(key, "has values that are not numbers (above and below compare numbers); compare another key");
     }
     return good;

@@ -29,12 +29,6 @@ std::vector<Json> candidates(Parameter const& parameter, double middle) {
     return {step_value(parameter, 0), step_value(parameter, last_step(parameter)), nearest_step(parameter, middle)};
 }
 
-double extreme(Parameter const& parameter, bool largest) {
-    auto const values = candidates(parameter, parameter.low);
-    auto const number = [&](Json const& value) { return largest ? -value.number() : value.number(); };
-    return std::ranges::min(values, {}, number).number();
-}
-
 void activate(Space const& space, Parameter const& parameter, Assignment& wanted);
 
 // Of a condition that compares keys: the other keys far apart, and a value between them, so that it holds if it can.
@@ -43,18 +37,18 @@ void compare(Space const& space, Condition const& condition, Assignment& wanted)
         if (key.empty() || value_of(wanted, key) != nullptr) return;
         auto const& other = parameter_named(space, key);
         auto const all = candidates(other, other.low);
-        wanted.emplace_back(key, *std::ranges::find(all, extreme(other, largest), &Json::number));
+        wanted.emplace_back(key, *std::ranges::find(all, largest ? highest(other) : lowest(other), &Json::number));
         activate(space, other, wanted);
     };
     want(condition.above_key, false);
     want(condition.below_key, true);
     if (value_of(wanted, condition.path) != nullptr) return;
     auto const& parameter = parameter_named(space, condition.path);
-    auto const bound = [&](std::string const& key, std::optional<double> number, bool largest) {
-        return key.empty() ? number.value_or(extreme(parameter, largest)) : value_of(wanted, key)->number();
+    auto const bound = [&](std::string const& key, std::optional<double> number, double otherwise) {
+        return key.empty() ? number.value_or(otherwise) : value_of(wanted, key)->number();
     };
-    double const above = bound(condition.above_key, condition.above, false);
-    double const below = bound(condition.below_key, condition.below, true);
+    double const above = bound(condition.above_key, condition.above, lowest(parameter));
+    double const below = bound(condition.below_key, condition.below, highest(parameter));
     auto const values = candidates(parameter, std::midpoint(above, below));
     auto const good = std::ranges::find_if(values, [&](Json const& value) {
         auto with = wanted;

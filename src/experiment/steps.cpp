@@ -69,17 +69,6 @@ void fit(Condition& condition, Parameter const& parameter) {
     if (condition.below) condition.below = fitted(*condition.below);
 }
 
-double lowest(Parameter const& parameter) {
-    if (is_range(parameter)) return parameter.low;
-    return std::ranges::min(parameter.values, {}, [](Json const& value) { return value.number(); }).number();
-}
-
-double highest(Parameter const& parameter) {
-    if (has_steps(parameter)) return step_value(parameter, last_step(parameter)).number();
-    if (is_range(parameter)) return parameter.high;
-    return std::ranges::max(parameter.values, {}, [](Json const& value) { return value.number(); }).number();
-}
-
 // Can values of the two keys meet the condition?
 bool can_compare(Condition const& condition, Parameter const& parameter, Space const& space) {
     auto const other = [&](std::string const& key) -> Parameter const& {
@@ -135,6 +124,17 @@ Condition const* first_impossible(std::vector<Condition> const& conditions, Spac
 }
 
 }  // namespace
+
+double lowest(Parameter const& parameter) {
+    if (is_range(parameter)) return parameter.low;
+    return std::ranges::min(parameter.values, {}, [](Json const& value) { return value.number(); }).number();
+}
+
+double highest(Parameter const& parameter) {
+    if (has_steps(parameter)) return step_value(parameter, last_step(parameter)).number();
+    if (is_range(parameter)) return parameter.high;
+    return std::ranges::max(parameter.values, {}, [](Json const& value) { return value.number(); }).number();
+}
 
 bool has_steps(Parameter const& parameter) {
     return parameter.type == Parameter::Type::integer || (parameter.type == Parameter::Type::real && parameter.step);

@@ -12,6 +12,10 @@ namespace hopscotch {
 // An int, or a float with a step: its values are low + i * step.
 bool has_steps(Parameter const& parameter);
 
+// Of a range, or of a list of numbers.
+double lowest(Parameter const& parameter);
+double highest(Parameter const& parameter);  // that a step meets
+
 double step_of(Parameter const& parameter);             // 0: none
 double last_step(Parameter const& parameter);           // the i of the highest value; needs steps
 Json step_value(Parameter const& parameter, double i);  // i is cut to 0 ... last_step()

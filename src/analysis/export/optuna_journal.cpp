@@ -35,12 +35,6 @@ std::string iso_time(double unix_s) {
 // Optuna's categories are null, truth values, numbers and texts.
 Json category(Json const& value) { return value.is_array() || value.is_object() ? Json(value.dump()) : value; }
 
-// The largest value of the range that a step meets: Optuna warns of another.
-double highest(Parameter const& parameter) {
-    if (!parameter.step || parameter.log) return parameter.high;
-    return step_value(parameter, last_step(parameter)).number();
-}
-
 Json distribution(Parameter const& parameter) {
     bool const integer = parameter.type == Parameter::Type::integer;
     if (!integer && parameter.type != Parameter::Type::real) {
