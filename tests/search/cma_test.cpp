@@ -164,6 +164,13 @@ TEST(CmaEs, LearnsFromACorner) {
     auto const search = make_search(experiment, context);
     FakeDirector director(*search, 1, loss, 1);
     EXPECT_TRUE(director.run());
+    int on_the_bound = 0;
+    for (std::size_t trial = 0; trial < 8; ++trial)
+        for (auto const& [key, value] : director.trials()[trial].assignment) {
+            EXPECT_LT(value.number(), 0.7) << key << " of trial " << trial << " is not near the corner";
+            on_the_bound += value.number() == 0 ? 1 : 0;
+        }
+    EXPECT_GE(on_the_bound, 16) << "of 96 values";
     double best = 12;
     for (auto const& trial : director.trials()) best = std::min(best, *loss(TrialId(0), trial, 1));
     EXPECT_LT(best, 0.02);
