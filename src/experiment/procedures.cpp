@@ -46,7 +46,7 @@ Keys operator+(Keys keys, Keys const& more) {
     return keys;
 }
 
-std::vector<std::string> any_sampler() { return {"random", "sobol", "tpe", "gp", "nsga2", "grid", "manual"}; }
+std::vector<std::string> any_sampler() { return {"random", "sobol", "tpe", "gp", "priorband", "nsga2", "grid", "manual"}; }
 Keys counted() { return {"trials", "start_with", "start_from", "start_with_best", "patience"}; }
 Keys compared() { return counted() + Keys{"objectives"}; }
 
@@ -132,6 +132,7 @@ std::vector<SamplerTraits> const& sampler_traits() {
         {.name = "gp", .keys = {"startup"}, .one_objective = true},
         {.name = "cma_es", .one_objective = true, .needs_numbers = true},
         {.name = "nsga2", .keys = {"parents"}},
+        {.name = "priorband", .one_objective = true},
         {.name = "manual", .configurations = Configurations::named, .keys = {"configurations"}},
         {.name = "ablation", .configurations = Configurations::one_changed},
     };

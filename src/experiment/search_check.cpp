@@ -105,6 +105,11 @@ public:
             problems_.add(experiment_.space.at_position(), "/space",
                           fmt::format("has no number that every configuration has ({} learns from those alone); use tpe",
                                       sampler.name));
+        for (auto const& parameter : space_.parameters)
+            if (parameter.prior && sampler.configurations != Configurations::drawn)
+                problems_.add(parameter.at, "/space/" + parameter.path + "/prior",
+                              fmt::format("has no effect with {} (it draws no values); leave it out, or use random",
+                                          sampler.name));
         auto const searched = static_cast<std::size_t>(std::count_if(space_.parameters.begin(), space_.parameters.end(),
                                                                      [](auto const& each) { return !is_constant(each); }));
         if (sampler.most_keys > 0 && searched > sampler.most_keys)

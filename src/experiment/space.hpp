@@ -25,6 +25,13 @@ struct Condition {
     std::vector<std::string> keys() const;  // path first
 };
 
+// Where good values are expected. Samplers draw there more often, and results outweigh it with time.
+struct Prior {
+    double guess = 0;             // ranges: normal around it, cut to the range; with log, in the logarithm
+    double deviation = 0.25;      // likewise, as a share of the range
+    std::vector<double> weights;  // choice: of each value, positive; they add up to 1
+};
+
 struct Parameter {
     enum class Type { real, integer, choice, constant };
     std::string path;
@@ -35,6 +42,7 @@ struct Parameter {
     std::optional<std::int64_t> count;  // grid: this many points, endpoints included
     std::vector<Json> values;           // choice: the values; constant: the one; ranges: {low, high} as written
     std::vector<Condition> when;        // active only if all hold
+    std::optional<Prior> prior;         // none: all values are equally likely
     StepValues step_values = StepValues::decimal;
     Position key_at, at;
 };

@@ -5,11 +5,14 @@
 
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "experiment/section_keys.hpp"
 
 namespace hopscotch {
 namespace {
+
+constexpr double k_least_deviation = 1e-3, k_most_deviation = 10, k_least_weight = 1e-6;
 
 // Words of other tools, with ours.
 std::map<std::string, std::string, std::less<>> const& foreign_types() {
@@ -18,6 +21,12 @@ std::map<std::string, std::string, std::less<>> const& foreign_types() {
         "write {\"type\": \"float\", \"low\": 1e-5, \"high\": 0.1, \"log\": true}; bounds are values, not exponents";
     static std::string const whole = "write {\"type\": \"int\", \"low\": 1, \"high\": 8}; high is inclusive";
     static std::string const step = "write {\"type\": \"float\", \"low\": 0, \"high\": 1, \"step\": 0.25}";
+    static std::string const normal =
+        "write {\"type\": \"float\", \"low\": 0, \"high\": 1, \"prior\": {\"guess\": 0.5, \"deviation\": 0.2}}; the deviation is "
+        "a share of the range";
+    static std::string const log_normal =
+        "write {\"type\": \"float\", \"low\": 1e-5, \"high\": 0.1, \"log\": true, \"prior\": 1e-3}; bounds are values, not "
+        "exponents";
     static std::string const choice = "write {\"type\": \"choice\", \"values\": [1, 2]}, or just the list";
     static std::map<std::string, std::string, std::less<>> const words{
         {"uniform", real},
@@ -42,8 +51,10 @@ std::map<std::string, std::string, std::less<>> const& foreign_types() {
         {"discrete", choice},
         {"grid_search", choice},
         {"constant", "write \"const\", or just the value"},
-        {"normal", "only uniform distributions are available in this version"},
-        {"lognormal", "only uniform distributions are available in this version"}};
+        {"normal", normal},
+        {"qnormal", normal},
+        {"lognormal", log_normal},
+        {"qlognormal", log_normal}};
     return words;
 }
 
@@ -81,6 +92,20 @@ Json conditions_schema() {
         Json::object({{"type", "object"}, {"properties", bounds}, {"additionalProperties", false}, {"minProperties", 1}});
     auto const demand = Json::object({{"anyOf", Json::Array{value, list, range}}});
     return Json::object({{"type", "object"}, {"additionalProperties", demand}});
+}
+
+Json guess_schema() {
+    auto const guess = Json::object({{"type", "number"}, {"description", "The value that is expected to be good."}});
+    auto const deviation =
+        Json::object({{"type", "number"},
+                      {"minimum", k_least_deviation},
+                      {"maximum", k_most_deviation},
+                      {"default", Prior{}.deviation},
+                      {"description", "Of the normal distribution around the guess, as a share of the range."}});
+    return Json::object({{"type", Json(Names{"number", "object", "null"})},
+                         {"properties", Json::object({{"guess", guess}, {"deviation", deviation}})},
+                         {"required", Json(Names{"guess"})},
+                         {"additionalProperties", false}});
 }
 
 // A number, or {"key": path}.
@@ -182,6 +207,7 @@ private:
         if (type == "float" || type == "int")
             read_range(reader, object, type == "int" ? Parameter::Type::integer : Parameter::Type::real);
         if (type == "choice") read_values(reader);
+        if (type == "choice") read_weights(reader);
         if (type == "const") {
             reader.describe({"value", "The value of every trial."}, Json::object({{"required", true}}));
             if (auto const* value = reader.take("value"); value != nullptr)
@@ -230,6 +256,46 @@ private:
         set_choice(*values, path_ + "/values");
     }
 
+    void read_weights(ObjectReader& reader) {
+        std::vector<double> weights;
+        auto const problems = problems_.entries().size();
+        read_numbers(reader, {"prior", "Weights of the values: how often a sampler draws each before it has results."},
+                     weights, between(k_least_weight, 1 / k_least_weight));
+        if (!reader.has("prior") || reader.take("prior")->is_null() || problems_.entries().size() > problems) return;
+        if (weights.size() != out_.values.size())
+            return reader.problem("prior", fmt::format("has {} weights (there are {} values); write one for each value",
+                                                       weights.size(), out_.values.size()));
+        double const sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+        for (auto& weight : weights) weight /= sum;
+        out_.prior = Prior{.weights = std::move(weights)};
+    }
+
+    // A number, or {"guess": 0.01, "deviation": 0.25}. The bounds are known.
+    void read_guess(ObjectReader& reader) {
+        constexpr std::string_view key = "prior";
+        if (reader.watched())
+            reader.describe({key, "Good values are expected near this one: a number, or a guess and a deviation."},
+                            guess_schema());
+        auto const* given = reader.take(key);
+        if (given == nullptr || given->is_null()) return;
+        Prior prior;
+        auto const problems = problems_.entries().size();
+        if (given->is_object()) {
+            auto inner = reader.child(key);
+            inner.read("guess", prior.guess);
+            if (!inner.has("guess")) inner.missing("guess", "write the value that you expect to be good");
+            inner.read("deviation", prior.deviation, between(k_least_deviation, k_most_deviation));
+            inner.finish();
+        } else {
+            reader.read(key, prior.guess);
+        }
+        if (problems_.entries().size() > problems) return;
+        if (prior.guess < out_.low || prior.guess > out_.high)
+            return reader.problem(key, fmt::format("must be between low and high (got {}; the range is {} to {})",
+                                                   prior.guess, out_.low, out_.high));
+        out_.prior = prior;
+    }
+
     void read_bound(ObjectReader& reader, Key const& named, double& out) {
         auto const key = named.name;
         bool const whole_number = out_.type == Parameter::Type::integer;
@@ -267,6 +333,7 @@ private:
         if (out_.step && type == Parameter::Type::integer && *out_.step != std::floor(*out_.step))
             reader.problem("step", fmt::format("must be an integer (got {})", *out_.step));
         out_.values = {object.at("low"), object.at("high")};
+        read_guess(reader);
     }
 
     Json::Member const& member_;

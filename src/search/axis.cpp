@@ -10,6 +10,7 @@ namespace hopscotch {
 
 Axis axis_of(Parameter const& parameter) {
     Axis out;
+    if (parameter.prior) out.prior = &*parameter.prior;
     if (!is_number(parameter)) {
         out.categories = parameter.values.size();
         return out;

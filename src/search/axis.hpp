@@ -8,10 +8,11 @@
 namespace hopscotch {
 
 struct Axis {
-    std::size_t categories = 0;  // 0: a number between low and high
-    double low = 0, high = 1;    // of steps and integers: half a step wider
-    double step = 0;             // 0: continuous
-    bool log = false;            // the logarithm is what is even
+    std::size_t categories = 0;    // 0: a number between low and high
+    double low = 0, high = 1;      // of steps and integers: half a step wider
+    double step = 0;               // 0: continuous
+    bool log = false;              // the logarithm is what is even
+    Prior const* prior = nullptr;  // the parameter's, if it has one
 };
 
 Axis axis_of(Parameter const& parameter);

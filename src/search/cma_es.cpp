@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CMA-ES as a sampler: numbers that every configuration has. Lists, and keys that need a parent's value, are drawn evenly.
-// While results of a generation are missing, it gets more trials than it needs, so that no trainer waits (as in Optuna).
+// CMA-ES as a sampler: numbers that every configuration has. Lists, and keys that need a parent's value, are drawn at
+// random. While results of a generation are missing, it gets more trials than it needs, so that no trainer waits (as in
+// Optuna).
 #include <algorithm>
 
 #include "core/rng.hpp"
@@ -54,7 +55,7 @@ public:
 private:
     static constexpr int k_no_member = -1;
 
-    // The best result of an earlier run, or the middle.
+    // The best result of an earlier run, or the guess of the priors.
     VectorXd first_mean(History const& history) const {
         auto const judged = judge(history, judging_);
         std::size_t best = judged.results.size();
@@ -62,7 +63,7 @@ private:
             if (!has_failed(judged.points[i]) &&
                 (best == judged.results.size() || judged.points[i].losses[0] < judged.points[best].losses[0]))
                 best = i;
-        if (best == judged.results.size()) return VectorXd::Constant(static_cast<Index>(numbers_.size()), 0.5);
+        if (best == judged.results.size()) return cube_.guess()(numbers_);
         return cube_.point_of(history.result(judged.results[best]).assignment)(numbers_);
     }
 
@@ -87,7 +88,7 @@ private:
 
     // None: outside of the cube.
     std::optional<Assignment> sample(Rng& rng, bool cuts) const {
-        VectorXd at = cube_.draw([&] { return rng.uniform(); });
+        VectorXd at = cube_.draw([&] { return rng.uniform(); }, Cube::Density::prior);
         VectorXd const numbers = cma_->sample([&] { return rng.normal(); });
         if (!cuts && (numbers.minCoeff() < 0 || numbers.maxCoeff() > 1)) return std::nullopt;
         at(numbers_) = numbers.cwiseMax(0).cwiseMin(1);

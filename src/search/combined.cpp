@@ -117,6 +117,7 @@ bool CombinedSearch::is_allowed(Assignment const& assignment, std::string const&
 std::optional<Assignment> CombinedSearch::configuration(int& epochs) {
     auto const& starts = input_->space.start_with;
     bool const ablates = sampler_traits(input_->experiment.search.sampler).configurations == Configurations::one_changed;
+    sampler_->start_at_rung(rule_->next_rung());
     for (int refused = 0, excluded = 0;;) {
         bool const first = history_.size() < starts.size() && refused + excluded == 0;
         bool const enough = excluded > k_most_refused && !listed_;  // almost nothing else is left

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "experiment/steps.hpp"
+#include "search/normal.hpp"
 
 namespace hopscotch {
 namespace {
@@ -25,6 +26,22 @@ double to_number(Axis const& axis, double place) {
     return unscaled(axis, std::lerp(scaled(axis, axis.low), scaled(axis, axis.high), place));
 }
 
+CutNormal normal_of(Cube::Side const& side) {
+    return {to_place(side.axis, side.axis.prior->guess), side.axis.prior->deviation, 0, 1};
+}
+
+// u in [0, 1)
+double drawn_from_prior(Cube::Side const& side, double u) {
+    if (!side.is_category()) {
+        auto const normal = normal_of(side);
+        return std::clamp(normal.quantile(u, normal.mass()), 0.0, 1.0);
+    }
+    auto const& weights = side.axis.prior->weights;
+    std::size_t index = 0;
+    for (; index + 1 < weights.size() && u >= weights[index]; ++index) u -= weights[index];
+    return static_cast<double>(index);
+}
+
 }  // namespace
 
 Cube::Cube(Space const& space) : space_(space), is_compared_(space.parameters.size()) {
@@ -37,6 +54,7 @@ Cube::Cube(Space const& space) : space_(space), is_compared_(space.parameters.si
         });
     for (auto const& parameter : space.parameters) {
         has_conditions_ |= !parameter.when.empty();
+        has_priors_ |= parameter.prior.has_value();
         side_of_.push_back(has_one_value(parameter) ? -1 : size());
         if (!has_one_value(parameter)) sides_.push_back({&parameter, axis_of(parameter), values_of(parameter)});
     }
@@ -53,15 +71,49 @@ std::size_t Cube::value_at(Side const& side, double place) const {
     return static_cast<std::size_t>(std::clamp(i, 0.0, static_cast<double>(side.values - 1)));
 }
 
-Eigen::VectorXd Cube::draw(Uniform const& uniform) const {
+Eigen::VectorXd Cube::draw(Uniform const& uniform, Density density) const {
     Eigen::VectorXd out(size());
     for (Eigen::Index i = 0; i < size(); ++i) {
         auto const& each = side(i);
-        double const u = uniform();
+        double u = uniform();
+        bool const by_prior = density == Density::prior && each.axis.prior != nullptr;
+        if (by_prior) u = drawn_from_prior(each, u);
         if (each.is_category())
-            out[i] = std::floor(u * static_cast<double>(each.values));
+            out[i] = by_prior ? u : std::floor(u * static_cast<double>(each.values));
         else
             out[i] = each.values == 0 ? u : place_of(each, value_at(each, u));
+    }
+    return out;
+}
+
+Eigen::VectorXd Cube::guess() const {
+    Eigen::VectorXd out = Eigen::VectorXd::Constant(size(), 0.5);
+    for (Eigen::Index i = 0; i < size(); ++i)
+        if (side(i).axis.prior != nullptr && !side(i).is_category())
+            out[i] = to_place(side(i).axis, side(i).axis.prior->guess);
+    return out;
+}
+
+double Cube::log_prior(Eigen::VectorXd const& point) const {
+    double out = 0;
+    auto const present = present_at(point);
+    for (Eigen::Index i = 0; i < size(); ++i) {
+        auto const& [parameter, axis, values] = side(i);
+        if (axis.prior == nullptr || !present[static_cast<std::size_t>(i)]) continue;
+        out += axis.categories > 0
+                   ? std::log(axis.prior->weights[static_cast<std::size_t>(point[i])] * static_cast<double>(values))
+                   : normal_of(side(i)).log_density(point[i]);
+    }
+    return out;
+}
+
+Eigen::VectorXd Cube::log_prior_slopes(Eigen::VectorXd const& point) const {
+    Eigen::VectorXd out = Eigen::VectorXd::Zero(size());
+    auto const present = present_at(point);
+    for (Eigen::Index i = 0; i < size(); ++i) {
+        if (side(i).axis.prior == nullptr || side(i).is_category() || !present[static_cast<std::size_t>(i)]) continue;
+        auto const normal = normal_of(side(i));
+        out[i] = (normal.mean - point[i]) / (normal.sigma * normal.sigma);
     }
     return out;
 }

@@ -33,11 +33,19 @@ public:
     double place_of(Side const& side, std::size_t value) const;  // of the value with this index
     std::size_t value_at(Side const& side, double place) const;  // the nearest one
 
-    Eigen::VectorXd draw(Uniform const& uniform) const;  // evenly, on values; also of keys that are absent
+    // On values; also of keys that are absent.
+    enum class Density { even, prior };  // prior: of the keys that have one
+    Eigen::VectorXd draw(Uniform const& uniform, Density density = Density::even) const;
     Eigen::VectorXd point_of(Assignment const& assignment) const;
     std::vector<bool> present_at(Eigen::VectorXd const& point) const;  // of the sides: the conditions of `when` hold
     Eigen::VectorXd with_absent_at_rest(Eigen::VectorXd const& point) const;
     Assignment assignment_at(Eigen::VectorXd const& point) const;
+
+    bool has_priors() const { return has_priors_; }
+    Eigen::VectorXd guess() const;  // the priors' numbers; the middle of the others
+    // The logarithm of the density of the priors at a point (1: as likely as without them), of the keys that are present.
+    double log_prior(Eigen::VectorXd const& point) const;
+    Eigen::VectorXd log_prior_slopes(Eigen::VectorXd const& point) const;  // of numbers that are present; else 0
 
 private:
     Space const& space_;
@@ -45,7 +53,7 @@ private:
     std::vector<Eigen::Index> side_of_;  // of each parameter; -1: it has one value
     std::vector<bool> is_compared_;      // of each parameter: in a condition of `when`
     Json value_of_parameter(std::size_t index, Eigen::VectorXd const& point) const;
-    bool has_conditions_ = false;
+    bool has_conditions_ = false, has_priors_ = false;
 };
 
 }  // namespace hopscotch

@@ -5,17 +5,24 @@
 #include <cmath>
 
 #include "experiment/steps.hpp"
+#include "search/normal.hpp"
 
 namespace hopscotch {
 namespace {
 
-double between_uniform(double low, double high, Uniform const& uniform) { return low + (high - low) * uniform(); }
+// Of a scale from low to high: that of the parameter, or its logarithm.
+double between(Parameter const& parameter, double low, double high, Uniform const& uniform) {
+    if (!parameter.prior || low == high) return low + (high - low) * uniform();
+    auto const& [guess, deviation, weights] = *parameter.prior;
+    CutNormal const normal{parameter.log ? std::log(guess) : guess, deviation * (high - low), low, high};
+    return std::clamp(normal.quantile(uniform(), normal.mass()), low, high);
+}
 
 // On the steps, each as likely (ties to even, as NumPy rounds).
 Json draw_step(Parameter const& parameter, Uniform const& uniform) {
     double const low = parameter.low, step = step_of(parameter);
     double const top = low + step * last_step(parameter);
-    double const value = between_uniform(low - step / 2, top + step / 2, uniform);
+    double const value = between(parameter, low - step / 2, top + step / 2, uniform);
     if (parameter.step_values == StepValues::decimal || parameter.type == Parameter::Type::integer)
         return nearest_step(parameter, value);
     // The sums of earlier versions, which rounding may carry beyond `high` in draws (and not in grids).
@@ -24,24 +31,28 @@ Json draw_step(Parameter const& parameter, Uniform const& uniform) {
 
 double draw_real(Parameter const& parameter, Uniform const& uniform) {
     auto const [low, high] = std::pair(parameter.low, parameter.high);
-    if (parameter.log) return std::clamp(std::exp(between_uniform(std::log(low), std::log(high), uniform)), low, high);
-    return std::min(between_uniform(low, high, uniform), high);
+    if (parameter.log) return std::clamp(std::exp(between(parameter, std::log(low), std::log(high), uniform)), low, high);
+    return std::min(between(parameter, low, high, uniform), high);
 }
 
 double draw_log_integer(Parameter const& parameter, Uniform const& uniform) {
     auto const [low, high] = std::pair(parameter.low, parameter.high);
-    return std::clamp(std::nearbyint(std::exp(between_uniform(std::log(low - 0.5), std::log(high + 0.5), uniform))), low,
+    return std::clamp(std::nearbyint(std::exp(between(parameter, std::log(low - 0.5), std::log(high + 0.5), uniform))), low,
                       high);
 }
 
 Json draw_choice(Parameter const& parameter, Uniform const& uniform) {
+    auto const n = static_cast<double>(parameter.values.size());
     std::size_t best = 0;
     double largest = -1;
-    for (std::size_t i = 0; i < parameter.values.size(); ++i)
-        if (double const u = uniform(); u > largest) {
+    for (std::size_t i = 0; i < parameter.values.size(); ++i) {
+        double u = uniform();
+        if (parameter.prior) u = std::pow(u, 1 / (parameter.prior->weights[i] * n));  // Efraimidis and Spirakis 2006
+        if (u > largest) {
             largest = u;
             best = i;
         }
+    }
     return parameter.values[best];
 }
 
@@ -61,7 +72,12 @@ Json draw(Parameter const& parameter, Uniform const& uniform) {
 Json value_at(Parameter const& parameter, double place) {
     if (parameter.type != Parameter::Type::choice) return draw(parameter, [place] { return place; });
     auto const n = parameter.values.size();
-    return parameter.values[std::min(static_cast<std::size_t>(place * static_cast<double>(n)), n - 1)];
+    auto index = static_cast<std::size_t>(place * static_cast<double>(n));
+    if (parameter.prior) {
+        auto const& weights = parameter.prior->weights;
+        for (index = 0; index + 1 < n && place >= weights[index]; ++index) place -= weights[index];
+    }
+    return parameter.values[std::min(index, n - 1)];
 }
 
 Assignment draw(Space const& space, Uniform const& uniform) {

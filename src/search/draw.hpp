@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws values of a space from uniform numbers like Optuna's RandomSampler (same transforms, same number of draws). With
 // NumPy's stream the values are Optuna's. An int covers half a step beyond its bounds. A choice of n takes n numbers, and
-// the largest wins.
+// the largest wins. A prior takes as many numbers.
 #pragma once
 #include <functional>
 

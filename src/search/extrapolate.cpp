@@ -10,7 +10,7 @@
 #include <span>
 
 #include "experiment/config.hpp"
-#include "search/parzen.hpp"
+#include "search/normal.hpp"
 #include "search/rule.hpp"
 
 namespace hopscotch {

@@ -9,7 +9,7 @@
 #include "experiment/config.hpp"
 #include "search/improvement_search.hpp"
 #include "search/judged.hpp"
-#include "search/parzen.hpp"
+#include "search/normal.hpp"
 #include "search/sampler.hpp"
 
 namespace hopscotch {
@@ -21,6 +21,7 @@ using Eigen::VectorXd;
 // The cost of a proposal must not grow for ever: it is cubic in the results of the process, and of the kernel's fit.
 constexpr std::size_t k_most_results = 500, k_most_fitted = 200, k_most_pending = 200;
 constexpr int k_most_refused_proposals = 5;  // for one trial (subject_to); then random ones
+constexpr double k_prior_results = 10;       // that outweigh a prior
 constexpr double k_largest = 1e150;          // of losses: squares are finite
 constexpr std::size_t k_refit_share = 20;    // the kernel is fitted again after one in twenty new results
 
@@ -156,9 +157,10 @@ private:
         GaussianProcess const process(observations, kernel_, pending(history, judged));
         Index best = 0;
         double const highest = observations.values.maxCoeff(&best);
-        ImprovementSearch search(cube_, process, highest, [&](Assignment const& each) {
-            return !is_forbidden(space_, each) && !history.has_seen(each);
-        });
+        ImprovementSearch search(cube_, process, {highest, k_prior_results / static_cast<double>(results.size())},
+                                 [&](Assignment const& each) {
+                                     return !is_forbidden(space_, each) && !history.has_seen(each);
+                                 });
         return search.find(observations.points.row(best), uniform);
     }
 

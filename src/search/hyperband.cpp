@@ -31,14 +31,13 @@ public:
         return !closed_ &&
                (iterations_ == Iterations::endless || brackets_.size() < table_.size() || brackets_.back().wants());
     }
+    // The first bracket of the table starts at rung 0, the next one at rung 1, and so on.
+    int next_rung() const override { return static_cast<int>(open_bracket() % table_.size()); }
     int start(TrialId, int) override {
-        auto open = std::find_if(brackets_.begin(), brackets_.end(), [](Bracket const& each) { return each.wants(); });
-        if (open == brackets_.end()) {
-            add_bracket();
-            open = brackets_.end() - 1;
-        }
-        bracket_of_.push_back(static_cast<std::size_t>(open - brackets_.begin()));
-        return open->start();
+        auto const open = open_bracket();
+        if (open == brackets_.size()) add_bracket();
+        bracket_of_.push_back(open);
+        return brackets_[open].start();
     }
     void close() override {
         closed_ = true;
@@ -69,6 +68,11 @@ public:
     }
 
 private:
+    // The earliest that wants a trial; the number of brackets: a new one.
+    std::size_t open_bracket() const {
+        auto const open = std::ranges::find_if(brackets_, [](Bracket const& each) { return each.wants(); });
+        return static_cast<std::size_t>(open - brackets_.begin());
+    }
     void add_bracket() {
         auto const number = brackets_.size();
         auto const name = table_.size() == 1 ? "" : fmt::format("bracket {}, ", number);

@@ -42,14 +42,18 @@ VectorXd ImprovementSearch::values_at(std::vector<VectorXd> const& points) {
     Eigen::MatrixXd seen(static_cast<Index>(points.size()), cube_.size());
     for (Index i = 0; i < seen.rows(); ++i) seen.row(i) = seen_at(points[static_cast<std::size_t>(i)]);
     auto out = process_.at(seen);
-    for (Index i = 0; i < seen.rows(); ++i) out.means[i] = log_improvement(out.means[i], out.variances[i], best_).value;
+    for (Index i = 0; i < seen.rows(); ++i) {
+        out.means[i] = log_improvement(out.means[i], out.variances[i], aim_.best).value;
+        if (cube_.has_priors()) out.means[i] += aim_.prior_weight * cube_.log_prior(points[static_cast<std::size_t>(i)]);
+    }
     return out.means;
 }
 
 // The best of the random points and some others, which are drawn in proportion to their improvement.
 std::vector<ImprovementSearch::Found> ImprovementSearch::starts(VectorXd const& near, Uniform const& uniform) {
     std::vector<VectorXd> points;
-    for (std::size_t i = 0; i < k_random_points; ++i) points.push_back(cube_.draw(uniform));
+    for (std::size_t i = 0; i < k_random_points; ++i)
+        points.push_back(cube_.draw(uniform, i % 2 == 0 ? Cube::Density::even : Cube::Density::prior));
     VectorXd const values = values_at(points);
     Index best = 0;
     double const most = values.maxCoeff(&best);
@@ -88,8 +92,15 @@ bool ImprovementSearch::ascend(Found& from) {
         VectorXd point = seen;
         point(moving) = at.cwiseProduct(lengths);
         auto const y = process_.at_one(point);
-        auto const [value, by_mean, by_variance] = log_improvement(y.mean, y.variance, best_);
-        gradient = -(by_mean * y.mean_gradient + by_variance * y.variance_gradient)(moving).cwiseProduct(lengths);
+        auto [value, by_mean, by_variance] = log_improvement(y.mean, y.variance, aim_.best);
+        VectorXd slopes = by_mean * y.mean_gradient + by_variance * y.variance_gradient;
+        if (cube_.has_priors()) {
+            VectorXd whole = from.at;
+            whole(moving) = point(moving);
+            value += aim_.prior_weight * cube_.log_prior(whole);
+            slopes += aim_.prior_weight * cube_.log_prior_slopes(whole);
+        }
+        gradient = -slopes(moving).cwiseProduct(lengths);
         return -value;
     };
     VectorXd const start = seen(moving).cwiseQuotient(lengths);

@@ -11,11 +11,15 @@ namespace hopscotch {
 
 class ImprovementSearch {
 public:
-    // is_new: whether a configuration may be proposed. best: the value to improve on, higher is better. All must outlive
-    // the object.
-    ImprovementSearch(Cube const& cube, GaussianProcess const& process, double best,
+    // best: the value to improve on, higher is better. prior_weight: the improvement is multiplied by this power of the
+    // density of the priors (Hvarfner et al., ICLR 2022).
+    struct Aim {
+        double best, prior_weight;
+    };
+    // is_new: whether a configuration may be proposed. The cube and the process must outlive the object.
+    ImprovementSearch(Cube const& cube, GaussianProcess const& process, Aim aim,
                       std::function<bool(Assignment const&)> is_new)
-        : cube_(cube), process_(process), best_(best), is_new_(std::move(is_new)) {}
+        : cube_(cube), process_(process), aim_(aim), is_new_(std::move(is_new)) {}
 
     // near: the best known point, where one of the searches starts. None: no new configuration was met.
     std::optional<Assignment> find(Eigen::VectorXd const& near, Uniform const& uniform);
@@ -37,7 +41,7 @@ private:
 
     Cube const& cube_;
     GaussianProcess const& process_;
-    double best_;
+    Aim aim_;
     std::function<bool(Assignment const&)> is_new_;
     std::ptrdiff_t left_ = 0;  // points that may still be compared
 };

@@ -7,18 +7,13 @@
 #include <numbers>
 #include <numeric>
 
+#include "search/normal.hpp"
+
 namespace hopscotch {
 namespace {
 
 constexpr double k_far = 8;  // standard deviations: a kernel gives nothing there that the prior's would not drown
 constexpr double k_nothing = -std::numeric_limits<double>::infinity();
-
-double mass_between(double a, double b) {
-    if (a < -9 && b > 9) return 1;  // to the last bit
-    // Of the tail, if both are on one side: the difference of two numbers near 1 has no digits.
-    if (a > 0) return normal_cdf(-a) - normal_cdf(-b);
-    return normal_cdf(b) - normal_cdf(a);
-}
 
 // The larger gap to a neighbour; the bounds count as neighbours of one that is alone.
 std::vector<double> neighbour_gaps(std::vector<double> const& mu, double low, double high) {
@@ -37,20 +32,6 @@ std::vector<double> neighbour_gaps(std::vector<double> const& mu, double low, do
 }
 
 }  // namespace
-
-double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
-
-double normal_quantile(double p) {
-    if (p > 0.5) return -normal_quantile(1 - p);
-    // Abramowitz and Stegun 26.2.23 to three digits, then Halley's iteration, which trebles them.
-    double const t = std::sqrt(-2 * std::log(p));
-    double z = (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) - t;
-    for (int i = 0; i < 3; ++i) {
-        double const error = (normal_cdf(z) - p) * std::sqrt(2 * std::numbers::pi) * std::exp(z * z / 2);
-        z -= error / (1 + z * error / 2);
-    }
-    return z;
-}
 
 std::vector<double> parzen_weights(std::size_t observations) {
     std::vector<double> out(observations, 1.0);
@@ -81,11 +62,11 @@ Parzen::Kernels Parzen::kernels_of(std::size_t key, std::vector<std::vector<doub
     out.sigma = neighbour_gaps(out.mu, low, high);
     double const least = (high - low) / std::min(100.0, static_cast<double>(rows.size()) + 2);
     for (auto& sigma : out.sigma) sigma = std::clamp(sigma, least, high - low);
-    out.mu.push_back((low + high) / 2);
-    out.sigma.push_back(high - low);
+    out.mu.push_back(axis.prior != nullptr ? scaled(axis, axis.prior->guess) : (low + high) / 2);
+    out.sigma.push_back((high - low) * (axis.prior != nullptr ? axis.prior->deviation : 1));
     for (std::size_t i = 0; i < out.mu.size(); ++i) {
         out.precision.push_back(1 / out.sigma[i]);
-        out.mass.push_back(mass_between((low - out.mu[i]) / out.sigma[i], (high - out.mu[i]) / out.sigma[i]));
+        out.mass.push_back(normal_mass_between((low - out.mu[i]) / out.sigma[i], (high - out.mu[i]) / out.sigma[i]));
         out.log_scale.push_back(-std::log(out.sigma[i] * out.mass[i] * std::sqrt(2 * std::numbers::pi)));
     }
     return out;
@@ -100,12 +81,8 @@ double Parzen::draw(std::size_t key, std::size_t kernel, double u) const {
             if ((sum += probability(key, kernel, static_cast<double>(c))) > u) return static_cast<double>(c);
         return static_cast<double>(axis.categories - 1);
     }
-    // From the nearer tail, which has more digits.
-    double const below = normal_cdf((scaled(axis, axis.low) - mu[kernel]) / sigma[kernel]) + u * mass[kernel];
-    double const above = normal_cdf((mu[kernel] - scaled(axis, axis.high)) / sigma[kernel]) + (1 - u) * mass[kernel];
-    double const tail = std::min(below, above);
-    double const z = tail <= 0 ? k_nothing : normal_quantile(tail);
-    double const scaled_x = mu[kernel] + sigma[kernel] * (below <= above ? z : -z);
+    CutNormal const normal{mu[kernel], sigma[kernel], scaled(axis, axis.low), scaled(axis, axis.high)};
+    double const scaled_x = normal.quantile(u, mass[kernel]);
     double const x = std::clamp(axis.log ? std::exp(scaled_x) : scaled_x, axis.low, axis.high);
     if (axis.step == 0) return x;
     double const first = axis.low + axis.step / 2, last = axis.high - axis.step / 2;
@@ -115,7 +92,8 @@ double Parzen::draw(std::size_t key, std::size_t kernel, double u) const {
 double Parzen::probability(std::size_t key, std::size_t kernel, double category) const {
     auto const& mu = kernels_[key].mu;
     auto const n = static_cast<double>(axes_[key].categories);
-    if (kernel == mu.size()) return 1 / n;
+    auto const* given = axes_[key].prior;
+    if (kernel == mu.size()) return given != nullptr ? given->weights[static_cast<std::size_t>(category)] : 1 / n;
     double const prior = 1.0 / static_cast<double>(mu.size() + 1);
     return (mu[kernel] == category ? 1 + prior : prior) / (1 + n * prior);
 }
@@ -131,7 +109,7 @@ void Parzen::add_log_densities(std::size_t key, double x, std::vector<double>& t
         double const from = scaled(axis, x - axis.step / 2), to = scaled(axis, x + axis.step / 2);
         for (std::size_t i = 0; i < mu.size(); ++i) {
             double const a = (from - mu[i]) * precision[i], b = (to - mu[i]) * precision[i];
-            terms[i] += a > k_far || b < -k_far ? k_nothing : std::log(mass_between(a, b) / mass[i]);
+            terms[i] += a > k_far || b < -k_far ? k_nothing : std::log(normal_mass_between(a, b) / mass[i]);
         }
     } else {
         double const at = scaled(axis, x);

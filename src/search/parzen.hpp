@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parzen estimators of TPE (Bergstra et al., NIPS 2011) as Optuna builds them: one kernel an observation, a truncated normal
-// or a smoothed category, and a wide one as prior. Same kernels, weights and clipping; tests compare with Optuna's numbers.
+// or a smoothed category, and one more as prior: wide, or what the axis names. Same kernels, weights and clipping; tests
+// compare with Optuna's numbers.
 #pragma once
 #include <functional>
 #include <span>
@@ -9,9 +10,6 @@
 #include "search/axis.hpp"
 
 namespace hopscotch {
-
-double normal_cdf(double z);
-double normal_quantile(double p);  // of 0 < p < 1, to machine precision
 
 // 1 for up to 25 observations, in the order of their trials. Of more, the weights of the older ones rise from 1/n to 1.
 std::vector<double> parzen_weights(std::size_t observations);

@@ -42,15 +42,16 @@ constexpr std::array<Procedure, 17> k_procedures{{{"grid", no_rule, count_trials
                                                   {"median", median_rule, count_trials_at_most},
                                                   {"pbt", pbt_rule, count_population}}};
 
-constexpr std::array<SamplerEntry, 9> k_samplers{{{"grid", make_grid},
-                                                  {"random", make_random},
-                                                  {"sobol", make_sobol},
-                                                  {"tpe", make_tpe},
-                                                  {"gp", make_gp},
-                                                  {"cma_es", make_cma_es},
-                                                  {"nsga2", make_nsga2},
-                                                  {"manual", make_manual},
-                                                  {"ablation", make_ablation}}};
+constexpr std::array<SamplerEntry, 10> k_samplers{{{"grid", make_grid},
+                                                   {"random", make_random},
+                                                   {"sobol", make_sobol},
+                                                   {"tpe", make_tpe},
+                                                   {"gp", make_gp},
+                                                   {"cma_es", make_cma_es},
+                                                   {"nsga2", make_nsga2},
+                                                   {"priorband", make_priorband},
+                                                   {"manual", make_manual},
+                                                   {"ablation", make_ablation}}};
 
 template <class Table>
 std::vector<std::string> names_of(Table const& table) {

@@ -24,6 +24,8 @@ public:
 
     // False: no new trial may start, now or later.
     virtual bool wants() const = 0;
+    // The rung at which the next trial starts, from 0: its first decision point among those of all trials.
+    virtual int next_rung() const { return 0; }
     // The next trial by number was proposed; wanted: epochs of its configuration. Returns its first decision point.
     virtual int start(TrialId trial, int wanted) = 0;
     // No further trial will start: no configuration is left, or there are enough trials.

@@ -19,6 +19,9 @@ public:
     // Never a forbidden configuration, nor one that the history has seen. None: no other configuration is left.
     virtual std::optional<Assignment> ask(History const& history) = 0;
 
+    // Of the next trial, where the rule has several (Rule::next_rung).
+    virtual void start_at_rung(int /*rung*/) {}
+
     virtual bool learns() const { return false; }  // from results; then it is asked as late as possible
     // Of a list: the number of configurations that the history has not seen.
     virtual std::optional<std::size_t> remaining(History const&) const { return std::nullopt; }
@@ -48,6 +51,7 @@ std::unique_ptr<Sampler> make_sobol(Experiment const& experiment, Space const& s
 std::unique_ptr<Sampler> make_tpe(Experiment const& experiment, Space const& space);
 std::unique_ptr<Sampler> make_gp(Experiment const& experiment, Space const& space);
 std::unique_ptr<Sampler> make_cma_es(Experiment const& experiment, Space const& space);
+std::unique_ptr<Sampler> make_priorband(Experiment const& experiment, Space const& space);
 std::unique_ptr<Sampler> make_nsga2(Experiment const& experiment, Space const& space);
 std::unique_ptr<Sampler> make_manual(Experiment const& experiment, Space const& space);
 std::unique_ptr<Sampler> make_ablation(Experiment const& experiment, Space const& space);

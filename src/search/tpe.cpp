@@ -154,6 +154,7 @@ void TpeModel::choose(History const& history, GoodAndBad const& split, Keys cons
     std::vector<Axis> axes;
     for (auto const* key : keys) axes.push_back(axis_of(*key));
     Parzen const good(axes, rows_of(history, split.good, keys), weights_of_good_);
+    for (auto& axis : axes) axis.prior = nullptr;  // it says where good results are expected
     Parzen const bad(axes, rows_of(history, split.bad, keys));
     auto const candidates = good.sample(static_cast<std::size_t>(candidates_), uniform);
     std::vector<double> scores;

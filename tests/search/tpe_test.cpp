@@ -8,6 +8,7 @@
 #include <random>
 
 #include "fake_director.hpp"
+#include "search/normal.hpp"
 #include "search/parzen.hpp"
 #include "search/tpe.hpp"
 
