@@ -60,11 +60,12 @@ std::map<std::string, std::string, std::less<>> const& foreign_types() {
 
 std::map<std::string, std::string, std::less<>> const& foreign_keys() {
     static std::map<std::string, std::string, std::less<>> const words{
-        {"min", "low"},        {"minval", "low"},        {"lower", "low"},          {"max", "high"},
-        {"maxval", "high"},    {"upper", "high"},        {"vals", "values"},        {"choices", "values"},
-        {"options", "values"}, {"list", "values"},       {"_value", "values"},      {"q", "step"},
-        {"_type", "type"},     {"distribution", "type"}, {"parameterType", "type"}, {"val", "value"},
-        {"condition", "when"}, {"conditions", "when"}};
+        {"min", "low"},        {"minval", "low"},          {"lower", "low"},          {"max", "high"},
+        {"maxval", "high"},    {"upper", "high"},          {"vals", "values"},        {"choices", "values"},
+        {"options", "values"}, {"list", "values"},         {"_value", "values"},      {"q", "step"},
+        {"_type", "type"},     {"distribution", "type"},   {"parameterType", "type"}, {"val", "value"},
+        {"default", "prior"},  {"probabilities", "prior"}, {"weights", "prior"},      {"condition", "when"},
+        {"conditions", "when"}};
     return words;
 }
 

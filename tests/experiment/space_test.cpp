@@ -132,6 +132,41 @@ TEST(Space, WordsOfOtherTools) {
               "mean \"float\"?");
 }
 
+TEST(Space, Priors) {
+    auto const prior = [](std::string const& entry) { return read("\"model.a\": " + entry).parameters.at(0).prior; };
+    auto const plain = prior(R"({"type": "float", "low": 1e-4, "high": 1, "log": true, "prior": 0.01})");
+    EXPECT_EQ(plain->guess, 0.01);
+    EXPECT_EQ(plain->deviation, 0.25);
+    auto const given = prior(R"({"type": "int", "low": 1, "high": 9, "prior": {"guess": 1, "deviation": 0.5}})");
+    EXPECT_EQ(given->guess, 1);
+    EXPECT_EQ(given->deviation, 0.5);
+    EXPECT_EQ(prior(R"({"type": "choice", "values": ["x", "y"], "prior": [3, 1]})")->weights, (std::vector{0.75, 0.25}));
+    EXPECT_FALSE(prior(R"({"type": "int", "low": 1, "high": 9, "prior": null})"));
+
+    auto const said = [](std::string const& type, std::string const& rest, std::string const& more = "") {
+        return refused("\"model.a\": {\"type\": \"" + type + "\", " + rest + "}", more);
+    };
+    EXPECT_EQ(said("float", R"("low": 0, "high": 1, "prior": 2)"),
+              "e.json:3:60: /space/model.a/prior: must be between low and high (got 2; the range is 0 to 1)");
+    EXPECT_EQ(said("float", R"("low": 0, "high": 1, "prior": {"deviation": 0.2})"),
+              "e.json:3:60: /space/model.a/prior/guess: missing (required); write the value that you expect to be good");
+    EXPECT_EQ(said("float", R"("low": 0, "high": 1, "prior": {"guess": 0.2, "deviation": 0})"),
+              "e.json:3:88: /space/model.a/prior/deviation: must be between 0.001 and 10 (got 0)");
+    EXPECT_EQ(said("float", R"("low": 0, "high": 1, "prior": "high")"),
+              "e.json:3:60: /space/model.a/prior: expected a number (got a string)");
+    EXPECT_EQ(said("choice", R"("values": [1, 2], "prior": [1, 2, 3])"),
+              "e.json:3:58: /space/model.a/prior: has 3 weights (there are 2 values); write one for each value");
+    EXPECT_EQ(said("choice", R"("values": [1, 2], "prior": [1, 0])"),
+              "e.json:3:58: /space/model.a/prior: element 1 must be between 1e-06 and 1000000 (got 0)");
+    EXPECT_EQ(said("choice", R"("values": [1, 2], "prior": 2)"),
+              "e.json:3:58: /space/model.a/prior: expected an array of numbers (got a number)");
+    EXPECT_EQ(
+        said("int", R"("low": 1, "high": 3, "prior": 2)", R"(, "search": {"procedure": "grid"})"),
+        "e.json:3:12: /space/model.a/prior: has no effect with grid (it draws no values); leave it out, or use random");
+    EXPECT_EQ(said("int", R"("low": 1, "high": 3, "default": 2)"),
+              "e.json:3:58: /space/model.a/default: unknown key; the name here is \"prior\"");
+}
+
 TEST(Space, Ranges) {
     auto const said = [](std::string const& rest) {
         return refused("\"train.optimizer.lr\": {\"type\": \"float\", " + rest + "}");
