@@ -133,7 +133,10 @@ TEST(Space, WordsOfOtherTools) {
 }
 
 TEST(Space, Priors) {
-    auto const prior = [](std::string const& entry) { return read("\"model.a\": " + entry).parameters.at(0).prior; };
+    std::string const random = R"(, "search": {"procedure": "random", "trials": 9})";
+    auto const prior = [&](std::string const& entry) {
+        return read("\"model.a\": " + entry, random).parameters.at(0).prior;
+    };
     auto const plain = prior(R"({"type": "float", "low": 1e-4, "high": 1, "log": true, "prior": 0.01})");
     EXPECT_EQ(plain->guess, 0.01);
     EXPECT_EQ(plain->deviation, 0.25);
@@ -143,8 +146,8 @@ TEST(Space, Priors) {
     EXPECT_EQ(prior(R"({"type": "choice", "values": ["x", "y"], "prior": [3, 1]})")->weights, (std::vector{0.75, 0.25}));
     EXPECT_FALSE(prior(R"({"type": "int", "low": 1, "high": 9, "prior": null})"));
 
-    auto const said = [](std::string const& type, std::string const& rest, std::string const& more = "") {
-        return refused("\"model.a\": {\"type\": \"" + type + "\", " + rest + "}", more);
+    auto const said = [&](std::string const& type, std::string const& rest, std::string const& search = "") {
+        return refused("\"model.a\": {\"type\": \"" + type + "\", " + rest + "}", search.empty() ? random : search);
     };
     EXPECT_EQ(said("float", R"("low": 0, "high": 1, "prior": 2)"),
               "e.json:3:60: /space/model.a/prior: must be between low and high (got 2; the range is 0 to 1)");
@@ -161,10 +164,10 @@ TEST(Space, Priors) {
     EXPECT_EQ(said("choice", R"("values": [1, 2], "prior": 2)"),
               "e.json:3:58: /space/model.a/prior: expected an array of numbers (got a number)");
     EXPECT_EQ(
-        said("int", R"("low": 1, "high": 3, "prior": 2)", R"(, "search": {"procedure": "grid"})"),
+        said("int", R"("low": 1, "high": 3, "step": 1, "prior": 2)", R"(, "search": {"procedure": "grid"})"),
         "e.json:3:12: /space/model.a/prior: has no effect with grid (it draws no values); leave it out, or use random");
     EXPECT_EQ(said("int", R"("low": 1, "high": 3, "default": 2)"),
-              "e.json:3:58: /space/model.a/default: unknown key; the name here is \"prior\"");
+              "e.json:3:49: /space/model.a/default: unknown key; the name here is \"prior\"");
 }
 
 TEST(Space, Ranges) {

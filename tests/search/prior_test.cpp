@@ -120,7 +120,8 @@ TEST(Prior, DensityInTheCube) {
         EXPECT_NEAR(slopes[i], (cube.log_prior(right) - cube.log_prior(left)) / 2e-6, 1e-6) << i;
     }
     point[1] = 0;  // c is absent
-    EXPECT_NEAR(cube.log_prior(point), by_hand - CutNormal{0.9, 0.1, 0, 1}.log_density(0.7) + std::log(1.5), 1e-12);
+    double const of_c = CutNormal{0.9, 0.1, 0, 1}.log_density(0.7);
+    EXPECT_NEAR(cube.log_prior(point), by_hand - of_c + std::log(1.5), 1e-12);
     EXPECT_EQ(cube.log_prior_slopes(point)[2], 0);
     EXPECT_FALSE(Cube(space_from(R"({"model.a": [1, 2]})")).has_priors());
 }
