@@ -162,7 +162,7 @@ TEST(Space, Priors) {
     EXPECT_EQ(said("choice", R"("values": [1, 2], "prior": [1, 0])"),
               "e.json:3:58: /space/model.a/prior: element 1 must be between 1e-06 and 1000000 (got 0)");
     EXPECT_EQ(said("choice", R"("values": [1, 2], "prior": 2)"),
-              "e.json:3:58: /space/model.a/prior: expected an array of numbers (got a number)");
+              "e.json:3:58: /space/model.a/prior: expected an array of numbers (got an integer)");
     EXPECT_EQ(
         said("int", R"("low": 1, "high": 3, "step": 1, "prior": 2)", R"(, "search": {"procedure": "grid"})"),
         "e.json:3:12: /space/model.a/prior: has no effect with grid (it draws no values); leave it out, or use random");

@@ -48,7 +48,7 @@ TEST(Prior, NumbersAreDrawnAroundTheGuess) {
     auto const narrow = R"({"type": "float", "low": 0, "high": 1, "prior": {"guess": 0, "deviation": 0.001}})";
     EXPECT_NEAR(drawn(narrow, 0.999), 0.0032905267314918946, 1e-16);
     auto const whole = R"({"type": "int", "low": 1, "high": 9, "prior": {"guess": 7, "deviation": 0.001}})";
-    for (double const u : {0.0, 0.3, 0.999}) EXPECT_EQ(drawn(whole, u), 7);
+    for (double const u : {1e-9, 0.3, 0.999}) EXPECT_EQ(drawn(whole, u), 7);
     auto const stepped =
         R"({"type": "float", "low": 0, "high": 1, "step": 0.25, "prior": {"guess": 0.5, "deviation": 0.3}})";
     EXPECT_EQ(drawn(stepped, 0.01), 0);
