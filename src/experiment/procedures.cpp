@@ -51,15 +51,27 @@ Keys counted() { return {"trials", "start_with", "start_from", "start_with_best"
 Keys compared() { return counted() + Keys{"objectives"}; }
 
 std::vector<ProcedureTraits> samplers_alone() {
+    using enum MoreTrials;
     return {
-        {.name = "grid", .samplers = {"grid"}, .keys = compared()},
-        {.name = "random", .samplers = {"random"}, .keys = compared(), .more_trials = MoreTrials::always},
-        {.name = "sobol", .samplers = {"sobol"}, .keys = compared(), .more_trials = MoreTrials::always},
-        {.name = "tpe", .samplers = {"tpe"}, .keys = compared(), .more_trials = MoreTrials::if_undisturbed},
-        {.name = "gp", .samplers = {"gp"}, .keys = counted(), .more_trials = MoreTrials::if_undisturbed},
-        {.name = "cma_es", .samplers = {"cma_es"}, .keys = counted(), .more_trials = MoreTrials::if_undisturbed},
-        {.name = "nsga2", .samplers = {"nsga2"}, .keys = compared(), .more_trials = MoreTrials::if_undisturbed},
-        {.name = "manual", .samplers = {"manual"}, .keys = {"start_from", "patience", "objectives"}},
+        {.name = "grid", .samplers = {"grid"}, .keys = compared(), .serves = Serves::small_spaces},
+        {.name = "random", .samplers = {"random"}, .keys = compared(), .more_trials = always, .serves = Serves::many_keys},
+        {.name = "sobol", .samplers = {"sobol"}, .keys = compared(), .more_trials = always, .serves = Serves::few_trials},
+        {.name = "tpe",
+         .samplers = {"tpe"},
+         .keys = compared(),
+         .more_trials = if_undisturbed,
+         .serves = Serves::many_trials},
+        {.name = "gp",
+         .samplers = {"gp"},
+         .keys = counted(),
+         .more_trials = if_undisturbed,
+         .serves = Serves::costly_trials},
+        {.name = "cma_es", .samplers = {"cma_es"}, .keys = counted(), .more_trials = if_undisturbed},
+        {.name = "nsga2", .samplers = {"nsga2"}, .keys = compared(), .more_trials = if_undisturbed},
+        {.name = "manual",
+         .samplers = {"manual"},
+         .keys = {"start_from", "patience", "objectives"},
+         .serves = Serves::lists},
         {.name = "ablation", .samplers = {"ablation"}, .keys = {"patience"}},
     };
 }
@@ -86,7 +98,8 @@ std::vector<ProcedureTraits> brackets() {
          .keys = ruled + Keys{"variant"},
          .has_rule = true,
          .first_share = k_twenty_seventh,
-         .more_trials = grows},
+         .more_trials = grows,
+         .serves = Serves::long_trials},
         {.name = "best_after",
          .samplers = any_sampler(),
          .keys = compared() + Keys{"min_epochs", "max_epochs", "sampler", "keep"},
@@ -156,6 +169,10 @@ ProcedureTraits const& procedure_traits(std::string_view name) {
 
 bool has_named_configurations(SearchConfig const& search) {
     return !search.sampler.empty() && sampler_traits(search.sampler).configurations == Configurations::named;
+}
+
+std::string procedure_that(Serves serves) {
+    return std::string(std::ranges::find(procedure_traits(), serves, &ProcedureTraits::serves)->name);
 }
 
 std::vector<std::string> procedure_names() { return names_in(procedure_traits()); }

@@ -37,6 +37,9 @@ enum class MoreTrials {
     always
 };
 
+// Which case of search.procedure "auto" a procedure serves (experiment/auto_procedure.cpp).
+enum class Serves { none, lists, small_spaces, few_trials, many_keys, costly_trials, many_trials, long_trials };
+
 struct ProcedureTraits {
     std::string_view name;
     std::vector<std::string> samplers;        // that it may have; the first unless search.sampler names another
@@ -47,6 +50,7 @@ struct ProcedureTraits {
     bool rungs_wait = false;                  // a rung waits for all of its trials
     int first_share = 0;                      // by default decisions begin after this part of max_epochs; 0: at once
     MoreTrials more_trials = MoreTrials::never;
+    Serves serves = Serves::none;
 };
 
 std::vector<SamplerTraits> const& sampler_traits();
@@ -56,6 +60,8 @@ SamplerTraits const& sampler_traits(std::string_view name);  // throws ConfigErr
 std::vector<ProcedureTraits> const& procedure_traits();
 ProcedureTraits const& procedure_traits(std::string_view name);  // throws ConfigError that lists the known names
 std::vector<std::string> procedure_names();
+std::string procedure_that(Serves serves);
+inline constexpr char const* k_auto_procedure = "auto";
 
 bool has_named_configurations(SearchConfig const& search);  // false while the procedure is wrong: then the sampler is ""
 

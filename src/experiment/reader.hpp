@@ -39,6 +39,10 @@ void default_metric(Experiment& experiment, std::string_view metric, Problems& p
 void default_mode(Experiment& experiment, Mode mode);
 
 // Assignment <-> JSON object {dotted path: value}.
+// search.procedure "auto": the procedure that was chosen before, in another document of the same run, also if another number
+// of trials would now lead to another choice.
+void keep_chosen_procedure(Experiment& experiment, Json const& before, Problems& problems);
+
 Json to_json(Assignment const& assignment);
 Assignment assignment_from_json(Json const& object);
 

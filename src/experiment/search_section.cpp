@@ -37,8 +37,12 @@ private:
 
 // The procedure's name; empty if the given one is wrong.
 std::string read_procedure(ObjectReader& reader, std::string& out) {
-    read_choice(reader, {"procedure", "The search procedure: `docs/search.md` describes each."}, out, procedure_names(),
-                {"pb2"});
+    auto names = procedure_names();
+    names.emplace_back(k_auto_procedure);
+    read_choice(reader, {"procedure", "The search procedure: `docs/search.md` describes each. auto chooses one."}, out,
+                names, {"pb2"});
+    std::string reason;
+    reader.read({"chosen_because", "Why auto has chosen this procedure. Hopscotch writes it."}, reason);
     auto const* given = reader.take("procedure");
     return given == nullptr || (given->is_string() && given->string() == out) ? out : "";
 }

@@ -37,7 +37,8 @@ void differences(Json const& before, Json const& now, std::string const& path, s
 }
 
 bool may_always_change(std::string const& path) {
-    return path.starts_with("run.") || path == "data.stage" || path == "$schema" || path == "strategy.owners";
+    return path.starts_with("run.") || path == "data.stage" || path == "$schema" || path == "strategy.owners" ||
+           path == "search.chosen_because";
 }
 
 // "train.epochs: was 10, is 12 (why not)"

@@ -142,6 +142,7 @@ Experiment experiment_of(RunOptions const& options, Problems& problems) {
     auto const before = options.resume ? began_with(experiment) : Json();
     keep_groups(experiment, before);
     if (problems.empty()) {
+        keep_chosen_procedure(experiment, before, problems);
         choose_engine(experiment, before);
         choose_first_decision(experiment, before);
     }

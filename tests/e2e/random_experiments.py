@@ -18,7 +18,8 @@ def and_new(names, all_names):
 RULES = tuple(owners("search", "max_epochs", procedure="grid"))
 FIRST_RULES = ("successive_halving", "hyperband", "bohb", "asha", "median", "pbt")  # as drawn since the first seeds
 FIRST_SAMPLERS = ("grid", "random", "sobol", "tpe", "manual", "ablation")  # likewise
-NEW = tuple(each for each in known("search", "procedure") if each not in FIRST_RULES + FIRST_SAMPLERS)
+NEW = tuple(each for each in known("search", "procedure") if each not in FIRST_RULES + FIRST_SAMPLERS + ("auto",))
+UNDRAWN = ("grid", "manual", "ablation")  # samplers that draw no values
 SAMPLERS_OF_RULES = ("random", "random", "sobol", "grid", "manual", "tpe")
 NEW_OF_RULES = tuple(each for each in known("search", "sampler", procedure="asha") if each not in SAMPLERS_OF_RULES)
 COUNTED = owners("search", "trials", procedure="pbt")
@@ -338,6 +339,7 @@ class Maker:
                     "high": bounds[1],
                     **({"step": bounds[2]} if whole else {"log": True} if bounds[2] else {}),
                     **({} if whole or self.sampler != "grid" else {"count": len(values)}),
+                    **({"prior": bounds[1]} if self.sampler not in UNDRAWN and self.rare.random() < 0.1 else {}),
                 }
             combinations *= len(values)
         return out
@@ -405,7 +407,7 @@ class Maker:
 
     def traded(self, section):
         """Now and then with several objectives."""
-        if self.procedure not in WITH_OBJECTIVES or self.sampler == "gp" or self.rare.random() >= 0.15:
+        if self.procedure not in WITH_OBJECTIVES or self.sampler in ("gp", "priorband") or self.rare.random() >= 0.15:
             return section
         section.pop("objective", None)
         others = [name for name in ("parameters", "state_mb", "val_loss", "train_loss") if name != section["metric"]]

@@ -22,21 +22,28 @@ using State = FakeDirector::State;
 std::uint32_t below(Rng& rng, std::uint32_t n) { return rng.below(n); }
 bool one_in(Rng& rng, std::uint32_t n) { return below(rng, n) == 0; }
 
-// Keys of the model: the reader of the experiment takes any.
-std::string random_parameter(Rng& rng, std::string const& when) {
+// Keys of the model: the reader of the experiment takes any. more: further keys of the entry.
+std::string random_parameter(Rng& rng, std::string more) {
+    bool const has_prior = one_in(rng, 3);
+    auto const near = [&](std::string const& guess) {
+        return has_prior ? fmt::format(R"(, "prior": {{"guess": {}, "deviation": 0.{}}})", guess, 1 + below(rng, 9)) : "";
+    };
+    auto const range = [&](char const* type, auto low, auto high, char const* scale) {
+        return fmt::format(R"({{"type": "{}", "low": {}, "high": {}{}{}{}}})", type, low, high, scale,
+                           near(fmt::format("{}", one_in(rng, 2) ? low : high)), more);
+    };
     switch (below(rng, 7)) {
-        case 0:
-            return fmt::format(R"({{"type": "float", "low": {}, "high": {}{}}})", -double(below(rng, 3)), below(rng, 5),
-                               when);
-        case 1:
-            return fmt::format(R"({{"type": "float", "low": 1e-{}, "high": {}, "log": true{}}})", 1 + below(rng, 6),
-                               1 + below(rng, 9), when);
-        case 2: return fmt::format(R"({{"type": "float", "low": 0, "high": {}, "step": 0.25{}}})", below(rng, 3), when);
-        case 3:
-            return fmt::format(R"({{"type": "int", "low": {}, "high": {}{}}})", -int(below(rng, 3)), below(rng, 9), when);
-        case 4: return fmt::format(R"({{"type": "int", "low": 1, "high": {}, "log": true{}}})", 1 + below(rng, 99), when);
-        case 5: return fmt::format(R"({{"type": "choice", "values": ["p", "q", "r"]{}}})", when);
-        default: return fmt::format(R"({{"type": "choice", "values": [16, 32, 64, 128]{}}})", when);
+        case 0: return range("float", -double(below(rng, 3)), double(below(rng, 5)), "");
+        case 1: return range("float", std::pow(10, -1.0 - below(rng, 6)), 1.0 + below(rng, 9), R"(, "log": true)");
+        case 2: return range("float", 0U, below(rng, 3), R"(, "step": 0.25)");
+        case 3: return range("int", -int(below(rng, 3)), int(below(rng, 9)), "");
+        case 4: return range("int", 1U, 1 + below(rng, 99), R"(, "log": true)");
+        case 5:
+            if (has_prior) more += R"(, "prior": [1, 4, 0.5])";
+            return fmt::format(R"({{"type": "choice", "values": ["p", "q", "r"]{}}})", more);
+        default:
+            if (has_prior) more += R"(, "prior": [3, 1, 1, 2])";
+            return fmt::format(R"({{"type": "choice", "values": [16, 32, 64, 128]{}}})", more);
     }
 }
 

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// search.procedure "auto": the procedure that did best on public tables and curves, for such a space, such a number of
+// trials, their length and the objectives (docs/decisions/0083).
+#pragma once
+#include "core/json.hpp"
+
+namespace hopscotch {
+
+// Replaces "auto" by the name, and adds search.sampler and search.chosen_because, the reason. Tolerates mistakes: the reader
+// reports them later.
+void choose_procedure(Json& document);
+
+}  // namespace hopscotch
