@@ -12,11 +12,12 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::int64_t k_few_trials = 15;     // below: a model has not learned enough to beat an even spread
-constexpr std::int64_t k_many_trials = 500;   // above: a Gaussian process forgets results
-constexpr std::int64_t k_few_for_a_rule = 9;  // below: two halvings leave nobody
-constexpr std::int64_t k_short_training = 6;  // epochs; below: the first decision is near the end
-constexpr std::int64_t k_small_grid = 100;    // points that are tried unless search.trials says how many
+constexpr char const* k_reason = "chosen_because";  // key of `search`
+constexpr std::int64_t k_few_trials = 15;           // below: a model has not learned enough to beat an even spread
+constexpr std::int64_t k_many_trials = 500;         // above: a Gaussian process forgets results
+constexpr std::int64_t k_few_for_a_rule = 9;        // below: two halvings leave nobody
+constexpr std::int64_t k_short_training = 6;        // epochs; below: the first decision is near the end
+constexpr std::int64_t k_small_grid = 100;          // points that are tried unless search.trials says how many
 
 struct Case {
     bool listed = false;                 // search.configurations
@@ -104,7 +105,17 @@ void choose_procedure(Json& document) {
     section["procedure"] = Json(procedure_that(procedure));
     section["procedure"].place(at);
     if (sampler != Serves::none && section.find("sampler") == nullptr) section["sampler"] = Json(procedure_that(sampler));
-    section["chosen_because"] = Json(reason);
+    section[k_reason] = Json(reason);
+}
+
+std::string text_of_choice(Experiment const& experiment) {
+    auto const* section = experiment.document.find("search");
+    auto const* reason = section != nullptr ? section->find(k_reason) : nullptr;
+    if (reason == nullptr || !reason->is_string()) return "";
+    auto const& search = experiment.search;
+    return fmt::format("procedure: {}{} (chosen by {}: {})", search.procedure,
+                       search.sampler == search.procedure ? "" : " with " + search.sampler, k_auto_procedure,
+                       reason->string());
 }
 
 }  // namespace hopscotch

@@ -332,7 +332,7 @@ int run_job(World& world, PreparedRun prepared, RunOptions const& options, doubl
         say_farewell(courier);
         return k_exit_bad_input;
     }
-    for (auto const& fact : {prepared.notes.known_trials, prepared.notes.routes_and_number})
+    for (auto const& fact : {prepared.plan.search.chosen, prepared.notes.known_trials, prepared.notes.routes_and_number})
         if (!options.quiet && !fact.empty()) log_info(fact);
     while (true) {
         if (auto const exit_code = rank0.attempt()) return *exit_code;

@@ -10,6 +10,7 @@
 
 #include "core/characters.hpp"
 #include "core/counted.hpp"
+#include "experiment/auto_procedure.hpp"
 #include "report/page_files.hpp"
 #include "report/page_text.hpp"
 #include "report/report_data.hpp"
@@ -46,11 +47,12 @@ std::string date_text(double unix_s) {
 
 // level: of the heading: "h1" once a page.
 std::string header_of(RunResults const& data, std::string_view level) {
+    auto const chosen = text_of_choice(data.run.experiment);
     return fmt::format(
         "<{0}>{1} <span class=\"badge {2}\">{3}</span></{0}><p class=\"sub\">{4}, {5}, {6}, {7}. Started {8}.</p>", level,
         escaped(cut_text(data.run.facts.name, 200)), data.run.status() == "finished" ? "good" : "open",
-        escaped(cut_text(data.run.status(), 30)), escaped(data.run.experiment.search.procedure), escaped(data.label),
-        counted(data.run.facts.trainers(), "trainer"), counted(data.run.facts.shards(), "shard"),
+        escaped(cut_text(data.run.status(), 30)), escaped(chosen.empty() ? data.run.experiment.search.procedure : chosen),
+        escaped(data.label), counted(data.run.facts.trainers(), "trainer"), counted(data.run.facts.shards(), "shard"),
         date_text(data.run.facts.start_unix_s));
 }
 

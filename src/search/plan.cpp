@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/error.hpp"
+#include "experiment/auto_procedure.hpp"
 #include "experiment/objectives.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/search_section.hpp"
@@ -212,19 +213,6 @@ void count_population(PlanInput const& input, SearchPlan& plan) {
     count_bracket({{input.limit.at_most(input.experiment.search.rule.pbt.population), input.longest}}, plan);
 }
 
-namespace {
-
-std::string chosen_by_auto(Experiment const& experiment) {
-    auto const* section = experiment.document.find("search");
-    auto const* reason = section != nullptr ? section->find("chosen_because") : nullptr;
-    if (reason == nullptr || !reason->is_string()) return "";
-    auto const& [procedure, sampler] = std::pair(experiment.search.procedure, experiment.search.sampler);
-    return fmt::format("{}{} (chosen by auto: {})", procedure, sampler == procedure ? "" : " with " + sampler,
-                       reason->string());
-}
-
-}  // namespace
-
 SearchPlan plan_of(Experiment const& experiment, SearchContext const& context) {
     auto patient = experiment;  // the cost of the search if no result ends it
     patient.search.budget.target.reset();
@@ -242,7 +230,7 @@ SearchPlan plan_of(Experiment const& experiment, SearchContext const& context) {
     }
     for (auto const& each : objectives_of(experiment.search))
         plan.objectives.push_back(fmt::format("{} ({})", each.name, each.mode == Mode::max ? "max" : "min"));
-    plan.chosen = chosen_by_auto(experiment);
+    plan.chosen = text_of_choice(experiment);
     bool const given = experiment.search.rule.min_epochs.has_value();
     int const first = first_decision(experiment);
     if (!given && first > 1 && first < most_epochs(experiment)) plan.late_start = first;
@@ -269,7 +257,7 @@ std::string text_of(SearchPlan const& plan) {
             out += fmt::format("{} {} to epoch {}", &trials == &plan.brackets[i].front().trials ? "" : ",", trials, epochs);
         out += "\n";
     }
-    if (!plan.chosen.empty()) out += fmt::format("procedure: {}\n", plan.chosen);
+    if (!plan.chosen.empty()) out += plan.chosen + "\n";
     if (!plan.objectives.empty()) out += fmt::format("objectives: {}\n", fmt::join(plan.objectives, ", "));
     if (plan.late_start > 0)
         out += fmt::format(

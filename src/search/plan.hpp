@@ -22,7 +22,7 @@ struct SearchPlan {
     std::int64_t epochs = 0;                  // of all trials together, as expected; a decision never trains an epoch again
     std::int64_t least = 0, most = 0;         // bounds of the epochs, if no trial fails; least 0: not known
     std::vector<std::string> objectives;      // "val_accuracy (max)"; empty: one
-    std::string chosen;                       // procedure, sampler and the reason, if search.procedure is auto; or empty
+    std::string chosen;                       // text_of_choice()
     int late_start = 0;                       // epochs before any decision, by the default of search.min_epochs; or 0
 
     Bound bound() const { return least == most ? Bound::exact : least == 0 ? Bound::at_most : Bound::between; }

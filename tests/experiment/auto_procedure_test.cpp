@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/auto_procedure.hpp"
+
+#include <gtest/gtest.h>
+
+#include "experiment/documents.hpp"
+
+namespace hopscotch {
+namespace auto_procedure_test {
+
+std::string const k_space = R"("space": {"train.optimizer.lr": {"type": "float", "low": 1e-4, "high": 1, "log": true}})";
+
+Experiment read(std::string const& search, std::string const& more = k_space, std::vector<std::string> const& sets = {}) {
+    Problems problems("e.json");
+    auto out = read_experiment(document(more + R"(, "search": {"procedure": "auto")" + search + "}"), sets, problems);
+    EXPECT_EQ(problems.text(), "");
+    return out;
+}
+
+std::string chosen(std::string const& search, std::string const& more = k_space) {
+    auto const text = text_of_choice(read(search, more));
+    EXPECT_EQ(text.find("procedure: "), 0U);
+    return text.substr(0, text.find(" (")).substr(11);
+}
+
+TEST(Auto, ByTheNumberOfTrials) {
+    std::string const short_ones = k_space + R"(, "train": {"epochs": 5})";
+    EXPECT_EQ(chosen(R"(, "trials": 14)", short_ones), "sobol");
+    EXPECT_EQ(chosen(R"(, "trials": 15)", short_ones), "gp");
+    EXPECT_EQ(chosen(R"(, "trials": 500)", short_ones), "gp");
+    EXPECT_EQ(chosen(R"(, "trials": 501)", short_ones), "tpe");
+    EXPECT_EQ(chosen(R"(, "trials": 501, "budget": {"trials": 20})", short_ones), "gp");
+    EXPECT_EQ(chosen(R"(, "budget": {"epochs": 74})", short_ones), "sobol") << "14 trainings";
+    EXPECT_EQ(chosen(R"(, "budget": {"epochs": 75})", short_ones), "gp");
+}
+
+TEST(Auto, LongTrainingsEndEarly) {
+    EXPECT_EQ(chosen(R"(, "trials": 9)"), "asha with gp") << "of 10 epochs by default";
+    EXPECT_EQ(chosen(R"(, "trials": 8)"), "sobol");
+    EXPECT_EQ(chosen(R"(, "trials": 900)"), "asha with tpe");
+    EXPECT_EQ(chosen(R"(, "trials": 40, "objectives": ["val_accuracy", "parameters"])"), "asha with tpe");
+    EXPECT_EQ(chosen(R"(, "trials": 40, "max_epochs": 5)", k_space + R"(, "train": {"epochs": 6})").substr(0, 2), "gp");
+    EXPECT_EQ(chosen(R"(, "trials": 40)", k_space + R"(, "train": {"epochs": 6})"), "asha with gp");
+    EXPECT_EQ(chosen(R"(, "trials": 40, "sampler": "nsga2")"), "asha with nsga2") << "the user's own";
+    auto const lengths = R"("space": {"train.epochs": {"type": "int", "low": 2, "high": 90}})";
+    EXPECT_EQ(chosen(R"(, "trials": 40)", lengths), "gp") << "a rule cannot compare trials of different lengths";
+}
+
+TEST(Auto, SmallSpacesAreTriedAsAWhole) {
+    std::string const few = R"("space": {"train.batch_size": [16, 32, 64], "model.dropout": [0, 0.1, 0.2, 0.3]})";
+    EXPECT_EQ(chosen("", few), "grid");
+    EXPECT_EQ(chosen(R"(, "trials": 12)", few), "grid");
+    EXPECT_EQ(chosen(R"(, "trials": 11)", few), "asha with gp");
+    EXPECT_EQ(chosen(R"(, "trials": 200)", R"("space": {"train.batch_size": {"type": "int", "low": 1, "high": 200}})"),
+              "grid");
+}
+
+TEST(Auto, AListIsTriedAsItIs) {
+    EXPECT_EQ(chosen(R"(, "configurations": [{"train.optimizer.lr": 0.1}])", R"("seed": 1)"), "manual");
+}
+
+TEST(Auto, TooManyKeysForSobol) {
+    std::string space = "\"space\": {";
+    for (int i = 0; i < 22; ++i)
+        space += (i == 0 ? "\"model.k" : ", \"model.k") + std::to_string(i) + R"(": {"type": "float", "low": 0, "high": 1})";
+    EXPECT_EQ(chosen(R"(, "trials": 5)", space + "}"), "random");
+}
+
+TEST(Auto, IsWrittenIntoTheDocument) {
+    auto const experiment = read(R"(, "trials": 40)");
+    auto const& search = *experiment.document.find("search");
+    EXPECT_EQ(*search.find("procedure"), Json("asha"));
+    EXPECT_EQ(*search.find("sampler"), Json("gp"));
+    EXPECT_EQ(*search.find("chosen_because"),
+              Json("of 40 trials of 10 epochs most can end early, and gp learns most from each result"));
+    EXPECT_EQ(
+        text_of_choice(experiment),
+        "procedure: asha with gp (chosen by auto: of 40 trials of 10 epochs most can end early, and gp learns most from "
+        "each result)");
+    Problems problems("e.json");
+    auto const again = read_experiment(experiment.document.dump(), {}, problems);
+    EXPECT_EQ(problems.text(), "");
+    EXPECT_EQ(again.document.dump(), experiment.document.dump());
+    EXPECT_EQ(text_of_choice(read_experiment(document(), {}, problems)), "");
+}
+
+TEST(Auto, ARunKeepsItsChoice) {
+    auto const before = read(R"(, "trials": 500)", k_space + R"(, "train": {"epochs": 3})");
+    auto now = read(R"(, "trials": 600)", k_space + R"(, "train": {"epochs": 3})");
+    EXPECT_EQ(now.search.procedure, "tpe");
+    Problems problems("e.json");
+    keep_chosen_procedure(now, before.document, problems);
+    EXPECT_EQ(problems.text(), "");
+    EXPECT_EQ(now.search.procedure, "gp");
+    EXPECT_EQ(now.search.sampler, "gp");
+    EXPECT_EQ(*now.search.trials, 600);
+    EXPECT_EQ(text_of_choice(now), text_of_choice(before).replace(text_of_choice(before).find("500"), 3, "500"));
+    auto longer = read(R"(, "trials": 600)");
+    keep_chosen_procedure(longer, before.document, problems);
+    EXPECT_EQ(longer.search.sampler, "gp") << "its own sampler is gone";
+}
+
+TEST(Auto, MistakesAreStillTold) {
+    auto const said = [](std::string const& search) {
+        return complaints(document(k_space + R"(, "search": {"procedure": "auto")" + search + "}"));
+    };
+    EXPECT_EQ(said(""),
+              "e.json:2:102: /search/trials: missing (required); say how many configurations sobol search should "
+              "draw, for example 16");
+    EXPECT_NE(said(R"(, "trials": "many")").find("/search/trials: expected an integer"), std::string::npos);
+    EXPECT_NE(said(R"(, "trials": 40, "eta": 3, "keep": 2)").find("keep belongs to"), std::string::npos);
+    EXPECT_EQ(complaints(document(R"("space": 3, "search": {"procedure": "auto", "trials": 3})")),
+              "e.json:2:10: /space: expected an object (got an integer)");
+}
+
+}  // namespace auto_procedure_test
+}  // namespace hopscotch
