@@ -39,7 +39,7 @@ TEST(Auto, LongTrainingsEndEarly) {
     EXPECT_EQ(chosen(R"(, "trials": 8)"), "sobol");
     EXPECT_EQ(chosen(R"(, "trials": 900)"), "asha with tpe");
     EXPECT_EQ(chosen(R"(, "trials": 40, "objectives": ["val_accuracy", "parameters"])"), "asha with tpe");
-    EXPECT_EQ(chosen(R"(, "trials": 40, "max_epochs": 5)", k_space + R"(, "train": {"epochs": 6})").substr(0, 2), "gp");
+    EXPECT_EQ(chosen(R"(, "trials": 40, "max_epochs": 6)"), "asha with gp");
     EXPECT_EQ(chosen(R"(, "trials": 40)", k_space + R"(, "train": {"epochs": 6})"), "asha with gp");
     EXPECT_EQ(chosen(R"(, "trials": 40, "sampler": "nsga2")"), "asha with nsga2") << "the user's own";
     auto const lengths = R"("space": {"train.epochs": {"type": "int", "low": 2, "high": 90}})";
@@ -94,7 +94,7 @@ TEST(Auto, ARunKeepsItsChoice) {
     EXPECT_EQ(now.search.procedure, "gp");
     EXPECT_EQ(now.search.sampler, "gp");
     EXPECT_EQ(*now.search.trials, 600);
-    EXPECT_EQ(text_of_choice(now), text_of_choice(before).replace(text_of_choice(before).find("500"), 3, "500"));
+    EXPECT_EQ(text_of_choice(now), text_of_choice(before));
     auto longer = read(R"(, "trials": 600)");
     keep_chosen_procedure(longer, before.document, problems);
     EXPECT_EQ(longer.search.sampler, "gp") << "its own sampler is gone";
@@ -105,7 +105,7 @@ TEST(Auto, MistakesAreStillTold) {
         return complaints(document(k_space + R"(, "search": {"procedure": "auto")" + search + "}"));
     };
     EXPECT_EQ(said(""),
-              "e.json:2:102: /search/trials: missing (required); say how many configurations sobol search should "
+              "e.json:2:100: /search/trials: missing (required); say how many configurations sobol search should "
               "draw, for example 16");
     EXPECT_NE(said(R"(, "trials": "many")").find("/search/trials: expected an integer"), std::string::npos);
     EXPECT_NE(said(R"(, "trials": 40, "eta": 3, "keep": 2)").find("keep belongs to"), std::string::npos);

@@ -238,7 +238,7 @@ TEST(Reader, ChoicesAreListedForAnotherKindToo) {
     EXPECT_EQ(complaints(document(), {"run.device=true"}),
               "--set run.device=true: expected one of auto, cpu, cuda (got a boolean)");
     EXPECT_EQ(complaints(document(), {"search.procedure=null"}),
-              "--set search.procedure=null: expected one of " + listed(procedure_names()) + " (got null)");
+              "--set search.procedure=null: expected one of " + listed(procedure_names()) + ", auto (got null)");
 }
 
 TEST(Reader, WhatThisVersionDoesNotHave) {
@@ -246,7 +246,7 @@ TEST(Reader, WhatThisVersionDoesNotHave) {
               "e.json:2:24: /strategy/bundle: \"bundle\" is not available in this version; leave it out");
     EXPECT_EQ(complaints(with(R"("search": {"procedure": "pb2"})")),
               "e.json:2:25: /search/procedure: procedure \"pb2\" is not available in this version (available: " +
-                  listed(procedure_names()) + ")");
+                  listed(procedure_names()) + ", auto)");
     EXPECT_EQ(complaints(train(R"({"precision": "fp16"})")),
               "e.json:2:24: /train/precision: precision \"fp16\" is not available in this version (available: fp32, bf16)");
     EXPECT_EQ(complaints("{\"model\": {\"name\": \"mlp\"}, \"run\": {\"dir\": \"r\"}, \"space\": {\"train.epochs\": 1},\n"
