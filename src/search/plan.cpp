@@ -249,7 +249,7 @@ std::string sums_text(SearchPlan const& plan) {
 }
 
 std::string text_of(SearchPlan const& plan) {
-    std::string out;
+    std::string out = plan.chosen.empty() ? "" : plan.chosen + "\n";
     bool const rungs = plan.brackets.size() > 1 || plan.brackets.front().size() > 1;
     for (std::size_t i = 0; rungs && i < plan.brackets.size(); ++i) {
         out += plan.brackets.size() > 1 ? fmt::format("bracket {}:", i) : "rungs:";
@@ -257,7 +257,6 @@ std::string text_of(SearchPlan const& plan) {
             out += fmt::format("{} {} to epoch {}", &trials == &plan.brackets[i].front().trials ? "" : ",", trials, epochs);
         out += "\n";
     }
-    if (!plan.chosen.empty()) out += plan.chosen + "\n";
     if (!plan.objectives.empty()) out += fmt::format("objectives: {}\n", fmt::join(plan.objectives, ", "));
     if (plan.late_start > 0)
         out += fmt::format(
