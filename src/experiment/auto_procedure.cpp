@@ -15,7 +15,7 @@ namespace {
 constexpr char const* k_reason = "chosen_because";  // key of `search`
 constexpr std::int64_t k_few_trials = 15;           // below: a model has not learned enough to beat an even spread
 constexpr std::int64_t k_many_trials = 500;         // above: a Gaussian process forgets results
-constexpr std::int64_t k_few_for_a_rule = 9;        // below: two halvings leave nobody
+constexpr std::int64_t k_few_for_a_rule = 9;        // below: two halvings leave none
 constexpr std::int64_t k_short_training = 6;        // epochs; below: the first decision is near the end
 constexpr std::int64_t k_small_grid = 100;          // points that are tried unless search.trials says how many
 

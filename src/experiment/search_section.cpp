@@ -35,7 +35,8 @@ private:
     OwnKeys own_;
 };
 
-// The procedure's name; empty if the given one is wrong.
+// The procedure's name; empty if the given one is wrong. auto is replaced before: here it is only described, and may have
+// the keys of any.
 std::string read_procedure(ObjectReader& reader, std::string& out) {
     auto names = procedure_names();
     names.emplace_back(k_auto_procedure);
@@ -43,6 +44,7 @@ std::string read_procedure(ObjectReader& reader, std::string& out) {
                 names, {"pb2"});
     std::string reason;
     reader.read({"chosen_because", "Why auto has chosen this procedure. Hopscotch writes it."}, reason);
+    if (out == k_auto_procedure) return out = SearchConfig{}.procedure, "";
     auto const* given = reader.take("procedure");
     return given == nullptr || (given->is_string() && given->string() == out) ? out : "";
 }

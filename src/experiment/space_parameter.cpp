@@ -22,11 +22,9 @@ std::map<std::string, std::string, std::less<>> const& foreign_types() {
     static std::string const whole = "write {\"type\": \"int\", \"low\": 1, \"high\": 8}; high is inclusive";
     static std::string const step = "write {\"type\": \"float\", \"low\": 0, \"high\": 1, \"step\": 0.25}";
     static std::string const normal =
-        "write {\"type\": \"float\", \"low\": 0, \"high\": 1, \"prior\": {\"guess\": 0.5, \"deviation\": 0.2}}; the deviation is "
-        "a share of the range";
+        "write {\"type\": \"float\", \"low\": 0, \"high\": 1, \"prior\": 0.5}; prior: a guess, or a guess and a deviation";
     static std::string const log_normal =
-        "write {\"type\": \"float\", \"low\": 1e-5, \"high\": 0.1, \"log\": true, \"prior\": 1e-3}; bounds are values, not "
-        "exponents";
+        "write {\"type\": \"float\", \"low\": 1e-5, \"high\": 0.1, \"log\": true, \"prior\": 1e-3}";
     static std::string const choice = "write {\"type\": \"choice\", \"values\": [1, 2]}, or just the list";
     static std::map<std::string, std::string, std::less<>> const words{
         {"uniform", real},
@@ -52,9 +50,7 @@ std::map<std::string, std::string, std::less<>> const& foreign_types() {
         {"grid_search", choice},
         {"constant", "write \"const\", or just the value"},
         {"normal", normal},
-        {"qnormal", normal},
-        {"lognormal", log_normal},
-        {"qlognormal", log_normal}};
+        {"lognormal", log_normal}};
     return words;
 }
 
