@@ -35,8 +35,8 @@ private:
     OwnKeys own_;
 };
 
-// The procedure's name; empty if the given one is wrong. auto is replaced before: here it is only described, and may have
-// the keys of any.
+// The procedure's name; empty if the given one is wrong. auto is replaced before: here it is only described, with the keys
+// of the choice that has most.
 std::string read_procedure(ObjectReader& reader, std::string& out) {
     auto names = procedure_names();
     names.emplace_back(k_auto_procedure);
@@ -44,7 +44,7 @@ std::string read_procedure(ObjectReader& reader, std::string& out) {
                 names, {"pb2"});
     std::string reason;
     reader.read({"chosen_because", "Why auto has chosen this procedure. Hopscotch writes it."}, reason);
-    if (out == k_auto_procedure) return out = SearchConfig{}.procedure, "";
+    if (out == k_auto_procedure) return out = procedure_that(Serves::long_trials);
     auto const* given = reader.take("procedure");
     return given == nullptr || (given->is_string() && given->string() == out) ? out : "";
 }

@@ -268,16 +268,11 @@ private:
     }
 
     // A number, or {"guess": 0.01, "deviation": 0.25}. The bounds are known.
-    void read_guess(ObjectReader& reader) {
+    void read_guess(ObjectReader& reader, Json const& given) {
         constexpr std::string_view key = "prior";
-        if (reader.watched())
-            reader.describe({key, "Good values are expected near this one: a number, or a guess and a deviation."},
-                            guess_schema());
-        auto const* given = reader.take(key);
-        if (given == nullptr || given->is_null()) return;
         Prior prior;
         auto const problems = problems_.entries().size();
-        if (given->is_object()) {
+        if (given.is_object()) {
             auto inner = reader.child(key);
             inner.read("guess", prior.guess);
             if (!inner.has("guess")) inner.missing("guess", "write the value that you expect to be good");
@@ -319,6 +314,10 @@ private:
         reader.read({"log", "Uniform in the logarithm."}, out_.log);
         reader.read({"step", "Only low, low + step, ... up to high."}, out_.step, above(0));
         reader.read({"count", "This many points of a grid, both bounds included."}, out_.count, at_least(1));
+        if (reader.watched())
+            reader.describe({"prior", "Good values are expected near this one: a number, or a guess and a deviation."},
+                            guess_schema());
+        auto const* prior = reader.take("prior");
         if (problems_.entries().size() > before) return;
         if (out_.high < out_.low)
             reader.problem("high", fmt::format("must be at least low (got {} < {})", out_.high, out_.low));
@@ -330,7 +329,7 @@ private:
         if (out_.step && type == Parameter::Type::integer && *out_.step != std::floor(*out_.step))
             reader.problem("step", fmt::format("must be an integer (got {})", *out_.step));
         out_.values = {object.at("low"), object.at("high")};
-        read_guess(reader);
+        if (prior != nullptr && !prior->is_null()) read_guess(reader, *prior);
     }
 
     Json::Member const& member_;
