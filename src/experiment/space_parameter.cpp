@@ -99,10 +99,12 @@ Json guess_schema() {
                       {"maximum", k_most_deviation},
                       {"default", Prior{}.deviation},
                       {"description", "Of the normal distribution around the guess, as a share of the range."}});
-    return Json::object({{"type", Json(Names{"number", "object", "null"})},
-                         {"properties", Json::object({{"guess", guess}, {"deviation", deviation}})},
-                         {"required", Json(Names{"guess"})},
-                         {"additionalProperties", false}});
+    auto const both = Json::object({{"type", "object"},
+                                    {"properties", Json::object({{"guess", guess}, {"deviation", deviation}})},
+                                    {"required", Json(Names{"guess"})},
+                                    {"additionalProperties", false}});
+    auto const alone = Json::object({{"type", Json(Names{"number", "null"})}});
+    return Json::object({{"anyOf", Json::Array{alone, both}}});
 }
 
 // A number, or {"key": path}.
