@@ -16,8 +16,11 @@ std::string joined(Json::Array const& values, std::string_view between = ", ") {
 }
 
 std::string type_of(Json const& schema) {
-    if (auto const* either = schema.find("anyOf"))
-        return fmt::format("{} or {}", either->array()[0].at("const").dump(), type_of(either->array()[1]));
+    if (auto const* either = schema.find("anyOf")) {
+        auto const& first = either->array()[0];
+        auto const* word = first.find("const");
+        return fmt::format("{} or {}", word != nullptr ? word->dump() : type_of(first), type_of(either->array()[1]));
+    }
     auto const* type = schema.find("type");
     if (type == nullptr) return schema.find("enum") != nullptr ? "string" : "any";
     auto const text = type->is_array() ? joined(type->array(), " or ") : type->string();

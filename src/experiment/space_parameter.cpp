@@ -317,7 +317,7 @@ private:
         reader.read({"step", "Only low, low + step, ... up to high."}, out_.step, above(0));
         reader.read({"count", "This many points of a grid, both bounds included."}, out_.count, at_least(1));
         if (reader.watched())
-            reader.describe({"prior", "Good values are expected near this one: a number, or a guess and a deviation."},
+            reader.describe({"prior", "Good values are expected near this one: a number, or {guess, deviation}."},
                             guess_schema());
         auto const* prior = reader.take("prior");
         if (problems_.entries().size() > before) return;
