@@ -118,6 +118,20 @@ public:
                                       sampler.most_keys));
     }
 
+    // Of search.race.
+    void race() {
+        if (!search_.copies.race) return;
+        if (search_.copies.count() == 1)
+            add("race", "needs repeats or folds (each configuration is trained once); set one of them, or leave race out");
+        if (search_.front.compares)
+            add("race", "compares one metric (search.objectives names several); leave one of the two out");
+        if (search_.budget.target || search_.budget.patience)
+            add("race", "would go on after the end that budget.target or budget.patience set; leave it out");
+        if (sampler_traits(search_.sampler).configurations == Configurations::one_changed)
+            add("race",
+                fmt::format("has no use with {} (which needs all copies of every trial); leave it out", search_.procedure));
+    }
+
     void target() {
         auto const& metric = search_.metric;
         if (!is_metric(metric)) return;
@@ -153,6 +167,7 @@ void check_search(Experiment const& experiment, Space const& space, Problems& pr
     if (procedure.clones) check.mutable_keys();
     if (sampler_traits(experiment.search.sampler).configurations == Configurations::one_changed) check.components();
     check.sampler();
+    check.race();
 }
 
 }  // namespace hopscotch

@@ -55,7 +55,10 @@ struct Copies {
     // Cross-validation: each configuration is trained this many times (for each repeat). Each time another part of the
     // training shards is held out for validation. 1: off; at most one part for each shard.
     int folds = 1;
-    int count() const { return repeats * folds; }  // trials of one configuration
+    // Each configuration is trained once, then those that may be the best get their other copies, one at a time.
+    bool race = false;
+    int count() const { return repeats * folds; }     // trials of one configuration, at most
+    int first() const { return race ? 1 : count(); }  // trials that start together
 };
 
 // Measures that are traded off: metrics, and names of measure_names(). The summary lists the front.

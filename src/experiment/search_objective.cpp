@@ -30,6 +30,8 @@ void read_copies(ObjectReader& reader, std::string const& procedure, SearchConfi
     if (out.copies.count() > k_most_copies)
         reader.problem("folds",
                        fmt::format("repeats x folds must be at most {} (got {})", k_most_copies, out.copies.count()));
+    reader.read({"race", "Configurations get their copies one by one, as long as they may be the best one."},
+                out.copies.race);
     for (auto const& [key, count] : {std::pair("repeats", out.copies.repeats), std::pair("folds", out.copies.folds)})
         if (count > 1 && !procedure.empty() && procedure_traits(procedure).clones)
             reader.problem(

@@ -71,6 +71,7 @@ std::string why_not_more_trials(Json const& before, Experiment const& now, Journ
             "this one with search.start_from",
             search.procedure, fmt::join(extendable_procedures(), ", "));
     if (!before.is_integer() || !search.trials) return "it must be a number before and now";
+    if (search.copies.race) return "search.race has compared the configurations, and their copies have the next numbers";
     if (*search.trials < before.integer())
         return fmt::format("a run keeps its trials; resume it with --set search.trials={}", before.integer());
     if (search.budget.target || search.budget.patience)

@@ -38,7 +38,7 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
       trace_(std::make_unique<TraceWriter>(directory.file("trace.json"), facts.fleet.hosts, facts.start_unix_s,
                                            experiment.strategy.group_size)),
       tally_(experiment.search.metric, experiment.search.mode, facts.trainers(),
-             {experiment.search.objective, experiment.search.copies.count()}),
+             {experiment.search.objective, experiment.search.copies.count(), experiment.search.copies.race}),
       shelf_(directory.path(),
              procedure_traits(experiment.search.procedure).clones ? CheckpointShelf::Ends::for_clones
                                                                   : CheckpointShelf::Ends::newest,
@@ -158,6 +158,7 @@ Metrics Recorder::lap_done(LapRecord const& record, TrialView const& trial) {
     append_server_log(directory_ / "server_log.jsonl", record);  // before the journal says that the lap is done
     journal_->lap_done(record);
     shelf_.ended(record);
+    tally_.tell_configuration(trial.id, trial.assignment);
     auto const metrics = tally_.add(record, trial.config->train.loss);
     append_metrics(record, metrics, trial.assignment);
     trace_->add(record);

@@ -51,6 +51,7 @@ void Recorder::restore(Journal const& journal) {
     LenientReader units(directory_);
     for (auto const& lap : journal.laps) {
         auto const record = units.with_units(lap);
+        tally_.tell_configuration(record.trial, journal.assignments.at(record.trial));
         auto const metrics = tally_.add(record, losses.at(record.trial));
         append_metrics(record, metrics, journal.assignments.at(record.trial));
         trace_->add(record);

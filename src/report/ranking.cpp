@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 
+#include "core/counted.hpp"
 #include "report/html_table.hpp"
 #include "report/key_columns.hpp"
 #include "report/page_text.hpp"
@@ -41,7 +42,7 @@ void add_identity(RankingColumns& out, RunResults const& data) {
     out.push_back({copies ? "trials" : "trial", numbers, [&data, copies](HtmlTable& table, RankedGroup const& row) {
                        auto const id = row.first.id.value;
                        auto const last = data.trials[row.group.trials.back()].id.value;
-                       table.number(id, copies ? fmt::format("{}-{}", id, last) : fmt::format("{}", id));
+                       table.number(id, numbers_text(id, last, copies ? std::ssize(row.group.trials) : 1));
                    }});
     out.push_back({copies ? "mean " + data.metric : data.metric, numbers, [](HtmlTable& table, RankedGroup const& row) {
                        table.number(row.group.value, short_number(row.group.value));

@@ -51,8 +51,7 @@ std::string trials_table(RunResults const& data, std::size_t width) {
     for (std::size_t r = 0; r < std::min(data.ranking.size(), k_leaderboard_rows); ++r) {
         auto const& group = data.groups[data.ranking[r]];
         auto const &first = data.trials[group.trials.front()], &last = data.trials[group.trials.back()];
-        auto const name =
-            first.id == last.id ? fmt::format("{}", first.id.value) : fmt::format("{}-{}", first.id.value, last.id.value);
+        auto const name = numbers_text(first.id.value, last.id.value, std::ssize(group.trials));
         auto& row = rows.emplace_back();
         row = {name, short_number(group.value), fmt::format("{}", group.epochs)};
         for (auto const& other : others)

@@ -40,14 +40,16 @@ double mean_with(double mean, double value, std::size_t count) {
 // have trained.
 std::vector<PastTrial> without_copies(std::map<TrialId, PastTrial> trials, std::size_t copies) {
     std::vector<std::vector<PastTrial>> groups;
-    Assignment before;
+    std::map<std::string, std::size_t> of_configuration;
     for (auto& [id, trial] : trials) {
         auto const copy = std::erase_if(trial.assignment, [](auto const& entry) {
             return entry.first == k_repeat_entry || entry.first == k_fold_entry;
         });
-        if (copy == 0 || groups.empty() || before != trial.assignment) groups.emplace_back();
-        before = trial.assignment;
-        groups.back().push_back(std::move(trial));
+        auto const number =
+            copy == 0 ? groups.size()
+                      : of_configuration.try_emplace(to_json(trial.assignment).dump(), groups.size()).first->second;
+        groups.resize(std::max(groups.size(), number + 1));
+        groups[number].push_back(std::move(trial));
     }
     std::vector<PastTrial> out;
     for (auto& group : groups) {
@@ -120,7 +122,7 @@ std::vector<PastTrial> past_trials(RecordedRun const& run, SearchConfig const& s
             fmt::format("{}: has no {} (its search.metric was {})", run.directory.string(),
                         objectives.empty() ? search.metric : fmt::format("{}", fmt::join(search.front.names, ", ")),
                         run.experiment.search.metric));
-    return without_copies(std::move(trials), static_cast<std::size_t>(run.experiment.search.copies.count()));
+    return without_copies(std::move(trials), static_cast<std::size_t>(run.experiment.search.copies.first()));
 }
 
 Json to_json(std::vector<PastTrial> const& past) {

@@ -222,7 +222,7 @@ bool CombinedSearch::grow() {
 }
 
 void CombinedSearch::grant(int epochs) {
-    granted_epochs_ += static_cast<std::int64_t>(epochs) * input_->experiment.search.copies.count();
+    granted_epochs_ += static_cast<std::int64_t>(epochs) * input_->experiment.search.copies.first();
 }
 
 bool CombinedSearch::is_spent() const {

@@ -109,7 +109,7 @@ std::vector<Rung> best_after_rungs(Experiment const& experiment, std::optional<s
     };
     auto trials = most.value_or(k_most_trials);
     if (search.budget.epochs) {  // at most as many as it can pay
-        auto const budget = *search.budget.epochs / search.copies.count();
+        auto const budget = *search.budget.epochs / search.copies.first();
         auto const costs = [&](std::int64_t number) { return number * first + kept(number) * (last - first); };
         std::int64_t paid = 1;
         while (paid < trials && costs(paid + 1) <= budget) ++paid;

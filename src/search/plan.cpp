@@ -23,6 +23,8 @@
 namespace hopscotch {
 namespace {
 
+constexpr std::int64_t k_likely_racers = 5;  // configurations that get all copies, for an estimate
+
 // The number of configurations that an earlier run has not tried, if they can be counted.
 std::int64_t configurations(Experiment const& experiment, SearchContext const& context) {
     Problems told("");
@@ -119,7 +121,8 @@ void limit_epochs(Experiment const& experiment, SearchPlan& plan) {
     auto const& budget = experiment.search.budget.epochs;
     if (!budget || plan.most <= *budget) return;
     auto const [shortest, longest] = lengths_of(experiment);
-    bool const decides = procedure_traits(experiment.search.procedure).has_rule || Goal::is_set(experiment.search);
+    bool const decides = procedure_traits(experiment.search.procedure).has_rule || Goal::is_set(experiment.search) ||
+                         experiment.search.copies.race;
     if (!decides && shortest == longest) return;  // the number of trials is the whole plan
     plan.trials_bound = SearchPlan::Bound::at_most;
     plan.epochs = std::min(plan.epochs, *budget);
@@ -131,10 +134,22 @@ void limit_epochs(Experiment const& experiment, SearchPlan& plan) {
 Limits limits_of(Experiment const& experiment, SearchContext const& context) {
     auto const& search = experiment.search;
     Limits out{search.trials, search.budget.epochs, configurations(experiment, context)};
-    if (out.epochs) out.epochs = (*out.epochs + search.copies.count() - 1) / search.copies.count();
+    if (out.epochs) out.epochs = (*out.epochs + search.copies.first() - 1) / search.copies.first();
     if (auto const& trials = search.budget.trials) out.trials = std::min(out.trials.value_or(*trials), *trials);
     if (sampler_traits(search.sampler).is_list()) out.trials = std::min(out.trials.value_or(out.there), out.there);
     return out;
+}
+
+// Of the race at least one configuration gets all copies, and at most all do.
+void add_race(Experiment const& experiment, SearchPlan& plan) {
+    auto const [shortest, longest] = lengths_of(experiment);
+    auto const further = plan.copies - 1;
+    plan.racing = plan.trials;
+    plan.epochs += std::min(plan.racing, k_likely_racers) * further * longest;
+    if (plan.least > 0) plan.least += further * shortest;
+    plan.most += plan.racing * further * longest;
+    plan.trials *= plan.copies;
+    plan.trials_bound = SearchPlan::Bound::at_most;
 }
 
 void count_adaptive(Experiment const& experiment, SearchContext const& context, SearchPlan& plan) {
@@ -224,7 +239,8 @@ SearchPlan plan_of(Experiment const& experiment, SearchContext const& context) {
         count_all(*search, plan);
     } else {
         count_adaptive(experiment, context, plan);
-        for (auto* each : {&plan.trials, &plan.epochs, &plan.least, &plan.most}) *each *= plan.copies;
+        for (auto* each : {&plan.trials, &plan.epochs, &plan.least, &plan.most}) *each *= experiment.search.copies.first();
+        if (experiment.search.copies.race) add_race(experiment, plan);
         if (!experiment.search.proposals.subject_to.empty()) plan.least = 0;
         limit_epochs(experiment, plan);
     }
@@ -264,7 +280,11 @@ std::string text_of(SearchPlan const& plan) {
             "changes that\n",
             plan.late_start);
     if (plan.iterations > 1) out += fmt::format("{} iterations of these brackets, ", plan.iterations);
-    if (plan.copies > 1) out += fmt::format("{} configurations, {} times each: ", plan.trials / plan.copies, plan.copies);
+    if (plan.racing > 0)
+        out += fmt::format("{} configurations, once each, and up to {} times while they may be the best: ", plan.racing,
+                           plan.copies);
+    else if (plan.copies > 1)
+        out += fmt::format("{} configurations, {} times each: ", plan.trials / plan.copies, plan.copies);
     return out + sums_text(plan) + "\n";
 }
 

@@ -19,6 +19,7 @@ struct SearchPlan {
     std::int64_t trials = 0;                  // each copy of a configuration is a trial
     Bound trials_bound = Bound::exact;        // at_most: a budget or results may end the search before
     int copies = 1;                           // of each: search.repeats x search.folds; brackets count configurations
+    std::int64_t racing = 0;                  // search.race: configurations, which have a copy each, and up to `copies`
     std::int64_t epochs = 0;                  // of all trials together, as expected; a decision never trains an epoch again
     std::int64_t least = 0, most = 0;         // bounds of the epochs, if no trial fails; least 0: not known
     std::vector<std::string> objectives;      // "val_accuracy (max)"; empty: one

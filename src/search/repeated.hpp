@@ -6,6 +6,8 @@
 //   -> go_on for trial 1; next() -> resume 0, next() -> resume 2
 // A copy that fails ends its group: the inner search hears of a failure at once, and the other copies end at their next
 // decision point.
+// search.race: a group has one copy at first. Once the inner search has ended, the groups that may be the best get one copy
+// more, round by round (search/race.hpp); the inner search does not hear of these.
 #pragma once
 #include <deque>
 #include <functional>
@@ -32,13 +34,14 @@ public:
     std::vector<Ended> take_ended() override { return std::exchange(ended_, {}); }
     bool grow() override;
     std::string why_not_resumed() const override { return inner_->why_not_resumed(); }
-    bool decides_nothing() const override { return inner_->decides_nothing(); }
+    bool decides_nothing() const override { return copies_ == first_copies_ && inner_->decides_nothing(); }
 
 private:
     struct Copy {
         enum class State { running, waiting, ended } state = State::running;  // waiting: paused at a decision point
-        std::vector<std::vector<double>> losses = {};  // by lap: of search.metric, then Report::metrics
+        TrialId trial;
         int until = 0;
+        std::vector<std::vector<double>> losses = {};  // by lap: of search.metric, then Report::metrics
     };
     struct Group {
         Assignment assignment;
@@ -47,19 +50,19 @@ private:
         int last = 0;                   // epochs, at most
         int told = 0;                   // laps that the inner search has heard of
         bool alive = true;              // for the inner search
+        bool failed = false;            // one of its copies
         std::string why = {};           // of its end
     };
+    struct Place {
+        std::size_t group, copy;
+    };
 
-    std::size_t number_of_group(TrialId trial) const { return trial.index() / static_cast<std::size_t>(copies_); }
-    std::size_t number_of_copy(TrialId trial) const { return trial.index() % static_cast<std::size_t>(copies_); }
-    TrialId trial_of(std::size_t group, std::size_t copy) const {
-        return TrialId(group * static_cast<std::size_t>(copies_) + copy);
-    }
-    Group& group_of(TrialId trial) { return groups_[number_of_group(trial)]; }
-    Copy& copy_of(TrialId trial) { return group_of(trial).copies[number_of_copy(trial)]; }
+    std::size_t number_of_group(TrialId trial) const { return places_[trial.index()].group; }
+    Group& group_of(TrialId trial) { return groups_[places_[trial.index()].group]; }
+    Copy& copy_of(TrialId trial) { return group_of(trial).copies[places_[trial.index()].copy]; }
 
     bool has_copies_to_start() const;
-    Proposal start_copy();
+    Proposal start_copy(std::size_t group, int until);
     Proposal resume_copy();
     void resume_waiting(std::size_t group);
     bool lap_is_whole(Group const& group) const;
@@ -70,10 +73,21 @@ private:
     void fail(TrialId trial);
     void end_group(std::size_t number, std::string const& why);
 
+    bool races(TrialId trial) const { return places_[trial.index()].copy >= static_cast<std::size_t>(first_copies_); }
+    bool is_decided() const;  // the inner search has ended, and none of its trials goes on
+    void open_round();        // of the race, if it is time
+    void finish_racer();
+    std::int64_t trained_epochs() const;
+
     std::unique_ptr<Search> inner_;
-    int repeats_, folds_, copies_;
+    int folds_, repeats_, copies_, first_copies_;
+    std::optional<std::int64_t> budget_;  // of epochs
     LastEpoch last_epoch_;
-    std::vector<Group> groups_;  // by inner trial
+    std::vector<Group> groups_;       // by inner trial
+    std::vector<Place> places_;       // by trial
+    std::deque<std::size_t> racers_;  // groups that get a copy in this round of the race
+    int racing_ = 0;                  // copies of the race in training
+    bool race_is_over_ = false;
     std::deque<TrialId> resumes_;
     std::vector<Ended> ended_;
     int undecided_ = 0;  // groups between decisions: a report may resume waiting copies

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/counted.hpp"
 #include "experiment/reader.hpp"
 #include "view/second_place.hpp"
 
@@ -68,9 +69,13 @@ std::string worse_than_the_mean(std::vector<TrialSummary const*> const& trials) 
                        trials.size());
 }
 
+std::string numbers_of(GroupTally const& group) {
+    return numbers_text(group.trials.front().value, group.trials.back().value, std::ssize(group.trials));
+}
+
 // "3-5  0.9720 0.0031  lr=0.1": the trials of a group, mean, standard deviation.
 std::string row(std::size_t rank, GroupTally const& group) {
-    auto const trials = fmt::format("{}-{}", group.trials.front().value, group.trials.back().value);
+    auto const trials = numbers_of(group);
     return fmt::format("{:>4} {:>9}  {:>12.4f} {:>8.4f}", rank, trials, *group.mean, group.spread);
 }
 
@@ -79,7 +84,7 @@ std::vector<GroupTally const*> ranked_groups(Summary const& summary) {
     for (auto const& group : summary.groups)
         if (group.mean) out.push_back(&group);
     std::stable_sort(out.begin(), out.end(),
-                     [&](auto const* a, auto const* b) { return better(*a->mean, *b->mean, summary.result.mode); });
+                     [&](auto const* a, auto const* b) { return ranks_before(*a, *b, summary.result.mode); });
     return out;
 }
 
@@ -102,7 +107,7 @@ std::string second_place(Summary const& summary, std::vector<TrialSummary const*
 std::string second_place(Summary const& summary, std::vector<GroupTally const*> const& groups, std::size_t width) {
     if (groups.size() < 2) return "";
     auto const placed = [&](GroupTally const& group) {
-        return Placed{fmt::format("trials {}-{}", group.trials.front().value, group.trials.back().value), *group.mean,
+        return Placed{fmt::format("trials {}", numbers_of(group)), *group.mean,
                       summary.trials.at(group.trials.front().index()).tally.epochs};
     };
     auto const& [first, second] = std::pair(*groups[0], *groups[1]);

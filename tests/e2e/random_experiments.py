@@ -403,7 +403,13 @@ class Maker:
             ),
             **({"configurations": self.configurations(keys)} if self.sampler == "manual" else {}),
         }
-        return self.traded(section)
+        return self.raced(self.traded(section))
+
+    def raced(self, section):
+        """Now and then the copies of a configuration begin one by one."""
+        ends = section.get("budget", {}).keys() & {"target", "patience"}
+        suits = self.copies and not ends and "objectives" not in section and self.procedure != "ablation"
+        return {**section, "race": True} if suits and self.rare.random() < 0.4 else section
 
     def traded(self, section):
         """Now and then with several objectives."""

@@ -57,6 +57,29 @@ TEST(Groups, TheObjectiveSaysWhichEpochCounts) {
     }
 }
 
+// The trials of a configuration have any numbers, and one that a race has left has fewer of them.
+TEST(Groups, InARaceMoreCopiesComeFirst) {
+    Tally tally("val_accuracy", Mode::max, 2, {Objective::last, 3, true});
+    std::vector<std::string> const configurations{"a", "b", "c", "a", "b", "a"};
+    std::vector<double> const correct{6, 7, 8, 6, 5, 7};
+    for (std::size_t i = 0; i < correct.size(); ++i) {
+        Assignment const assignment{{"model.x", configurations[i]}, {"search.repeat", static_cast<std::int64_t>(i)}};
+        tally.tell_configuration(TrialId(i), assignment);
+        add(tally, static_cast<int>(i), {correct[i]});
+    }
+    auto const groups = tally.groups();
+    ASSERT_EQ(groups.size(), 3U);
+    EXPECT_EQ(groups[0].trials, (std::vector{TrialId(0), TrialId(3), TrialId(5)}));
+    EXPECT_EQ(groups[1].trials, (std::vector{TrialId(1), TrialId(4)}));
+    EXPECT_EQ(groups[2].mean, 1.0);
+    EXPECT_EQ(tally.best_trial(), TrialId(5)) << "of the configuration with three copies, though one copy of c is better";
+    EXPECT_TRUE(ranks_before(groups[0], groups[2], Mode::max));
+    EXPECT_TRUE(ranks_before(groups[1], groups[2], Mode::max));
+    fail(tally, 3, 1);
+    EXPECT_FALSE(tally.groups()[0].mean);
+    EXPECT_EQ(tally.best_trial(), TrialId(1));
+}
+
 TEST(Groups, AFailedOrMissingMemberComesLast) {
     auto tally = pairs(Objective::best);
     add(tally, 0, {8});

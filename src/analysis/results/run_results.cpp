@@ -77,37 +77,48 @@ double value_of_trial(TrialResults const& trial, Objective objective) {
     return objective == Objective::best ? trial.best->value : trial.curve.back().value;
 }
 
-// The copies of a configuration have numbers in a row. Their mean counts only if all of them have a value.
-void finish_group(GroupResults& group, RunResults const& data, std::size_t copies) {
+// The mean of copies counts only if all of them have a value.
+void finish_group(GroupResults& group, RunResults const& data, Copies const& copies) {
     auto const& first = data.trials[group.trials.front()];
     group.assignment = configuration_of(first.assignment);
     group.epochs = first.epochs;
     group.value = first.best ? first.best->value : k_no_score;
-    if (copies == 1) return;
+    if (copies.count() == 1) return;
     std::vector<double> values;
     for (auto const i : group.trials) {
         values.push_back(value_of_trial(data.trials[i], data.run.experiment.search.objective));
         group.epochs = std::min(group.epochs, data.trials[i].epochs);
     }
     double const count = static_cast<double>(values.size());
-    group.value = values.size() == copies ? std::accumulate(values.begin(), values.end(), 0.0) / count : k_no_score;
+    group.value = copies.race || std::ssize(values) == copies.count()
+                      ? std::accumulate(values.begin(), values.end(), 0.0) / count
+                      : k_no_score;
     double squares = 0;
     for (double const value : values) squares += (value - group.value) * (value - group.value);
     group.spread = values.size() > 1 ? std::sqrt(squares / (count - 1)) : 0;
 }
 
 void add_groups(RunResults& data) {
-    auto const copies = data.run.experiment.search.copies.count();
-    std::map<int, GroupResults> groups;
-    for (std::size_t i = 0; i < data.trials.size(); ++i) groups[data.trials[i].id.value / copies].trials.push_back(i);
+    auto const& copies = data.run.experiment.search.copies;
+    std::map<int, GroupResults> groups;  // by the number of the group; in a race by its first trial
+    std::map<std::string, int> firsts;
+    for (std::size_t i = 0; i < data.trials.size(); ++i) {
+        auto const& trial = data.trials[i];
+        auto number = trial.id.value / copies.count();
+        if (copies.race)
+            number = firsts.try_emplace(to_json(configuration_of(trial.assignment)).dump(), trial.id.value).first->second;
+        groups[number].trials.push_back(i);
+    }
     for (auto& [number, group] : groups) {
-        finish_group(group, data, static_cast<std::size_t>(copies));
+        finish_group(group, data, copies);
         data.groups.push_back(std::move(group));
     }
     for (std::size_t g = 0; g < data.groups.size(); ++g)
         if (std::isfinite(data.groups[g].value)) data.ranking.push_back(g);
     std::ranges::stable_sort(data.ranking, [&](std::size_t a, std::size_t b) {
-        return better(data.groups[a].value, data.groups[b].value, data.mode);
+        auto const &one = data.groups[a], &other = data.groups[b];
+        if (one.trials.size() != other.trials.size()) return one.trials.size() > other.trials.size();
+        return better(one.value, other.value, data.mode);
     });
 }
 
