@@ -20,7 +20,6 @@ constexpr std::int64_t k_short_training = 6;        // epochs; below: the first 
 constexpr std::int64_t k_small_grid = 100;          // points that are tried unless search.trials says how many
 
 struct Case {
-    bool listed = false;                 // search.configurations
     std::optional<std::int64_t> trials;  // that are wanted or can be paid
     std::optional<std::int64_t> points;  // of a finite space, at most
     std::size_t keys = 0;                // that have several values
@@ -60,7 +59,6 @@ Case case_of(Json const& document) {
     auto const* search = document.find("search");
     auto const* budget = search->find("budget");
     Case out;
-    out.listed = search->find("configurations") != nullptr;
     auto const* objectives = search->find("objectives");
     out.has_objectives = objectives != nullptr && objectives->is_array() && objectives->array().size() > 1;
     auto length = integer_at(document.find("train"), "epochs").value_or(TrainConfig{}.epochs);
@@ -76,7 +74,6 @@ Case case_of(Json const& document) {
 
 Choice choose(Case const& it) {
     using enum Serves;
-    if (it.listed) return {lists, none, "the experiment lists its configurations"};
     if (it.points && *it.points <= it.trials.value_or(k_small_grid))
         return {small_spaces, none, fmt::format("the space has at most {} configurations", *it.points)};
     auto const trials = it.trials.value_or(0);

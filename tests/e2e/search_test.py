@@ -36,7 +36,7 @@ OTHERS = [
 COUNTED = owners("search", "trials", procedure="pbt")
 NEW = [
     {**row, **({"trials": 6} if row["procedure"] in COUNTED else {})}
-    for row in every("search", "procedure", [*RULES, PBT, *OTHERS], without=("grid", "random"))
+    for row in every("search", "procedure", [*RULES, PBT, *OTHERS], without=("grid", "random", "auto"))
     if row not in [*RULES, PBT, *OTHERS]
 ]
 

@@ -55,10 +55,6 @@ TEST(Auto, SmallSpacesAreTriedAsAWhole) {
               "grid");
 }
 
-TEST(Auto, AListIsTriedAsItIs) {
-    EXPECT_EQ(chosen(R"(, "configurations": [{"train.optimizer.lr": 0.1}])", R"("seed": 1)"), "manual");
-}
-
 TEST(Auto, TooManyKeysForSobol) {
     std::string space = "\"space\": {";
     for (int i = 0; i < 22; ++i)
@@ -109,6 +105,7 @@ TEST(Auto, MistakesAreStillTold) {
               "draw, for example 16");
     EXPECT_NE(said(R"(, "trials": "many")").find("/search/trials: expected an integer"), std::string::npos);
     EXPECT_NE(said(R"(, "trials": 40, "eta": 3, "keep": 2)").find("keep belongs to"), std::string::npos);
+    EXPECT_NE(said(R"(, "trials": 40, "configurations": [])").find("configurations belongs to manual"), std::string::npos);
     EXPECT_EQ(complaints(document(R"("space": 3, "search": {"procedure": "auto", "trials": 3})")),
               "e.json:2:10: /space: expected an object (got an integer)");
 }

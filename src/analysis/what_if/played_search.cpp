@@ -92,6 +92,11 @@ Experiment experiment_of(KnownTrials const& known, WhatIfCase const& wanted, int
             fmt::format("{}: only its own search can be played (its trials took over states of others, so their "
                         "results belong to several configurations); use a run of another procedure",
                         known.source));
+    if (known.experiment.search.copies.race)
+        throw ConfigError(fmt::format(
+            "{}: only its own search can be played (search.race gave each configuration its own number of copies); "
+            "use a run without a race",
+            known.source));
     auto document = known.experiment.document;
     std::erase_if(document.object(), [](auto const& member) { return member.key == "space"; });
     document["search"] = search_of(known, wanted, order);
