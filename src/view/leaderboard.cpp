@@ -107,7 +107,7 @@ std::string second_place(Summary const& summary, std::vector<TrialSummary const*
 std::string second_place(Summary const& summary, std::vector<GroupTally const*> const& groups, std::size_t width) {
     if (groups.size() < 2) return "";
     auto const placed = [&](GroupTally const& group) {
-        return Placed{fmt::format("trials {}", numbers_of(group)), *group.mean,
+        return Placed{fmt::format("{} {}", group.trials.size() > 1 ? "trials" : "trial", numbers_of(group)), *group.mean,
                       summary.trials.at(group.trials.front().index()).tally.epochs};
     };
     auto const& [first, second] = std::pair(*groups[0], *groups[1]);

@@ -86,16 +86,16 @@ TEST(SearchSection, CopiesOfAConfiguration) {
     EXPECT_EQ(said(R"({"repeats": 3, "race": true})"), "");
     EXPECT_EQ(
         said(R"({"race": true})"),
-        "e.json:2:21: /search/race: needs repeats or folds (each configuration is trained once); set one of them, or leave "
+        "e.json:2:20: /search/race: needs repeats or folds (each configuration is trained once); set one of them, or leave "
         "race out");
     EXPECT_EQ(said(R"({"folds": 3, "race": true, "objectives": ["val_loss", "parameters"]})"),
-              "e.json:2:33: /search/race: compares one metric (search.objectives names several); leave one of the two out");
+              "e.json:2:32: /search/race: compares one metric (search.objectives names several); leave one of the two out");
     EXPECT_EQ(
         said(R"({"folds": 3, "race": true, "budget": {"target": 0.9}})"),
-        "e.json:2:33: /search/race: would go on after the end that budget.target or budget.patience set; leave it out");
+        "e.json:2:32: /search/race: would go on after the end that budget.target or budget.patience set; leave it out");
     EXPECT_EQ(said(R"({"procedure": "ablation", "folds": 3, "race": true})",
                    R"("space": {"train.optimizer.lr": [0.1, 0.2]})"),
-              "e.json:2:58: /search/race: has no use with ablation (which needs all copies of every trial); leave it out");
+              "e.json:2:57: /search/race: has no use with ablation (which needs all copies of every trial); leave it out");
     std::string const reserved = R"("space": {"search.repeat": [0, 1]})";
     EXPECT_EQ(said(R"({"repeats": 2})", reserved),
               "e.json:3:11: /space/search.repeat: cannot be searched (only settings in model, train and data can, such as "

@@ -42,8 +42,8 @@ TEST(Race, TheBestFewTellTheNoise) {
 }
 
 TEST(Race, WhoIsWorseThanTheNoiseIsLeft) {
-    // The noise of a copy is about 0.07, with one degree of freedom: only large differences are told.
-    EXPECT_EQ(racers({{1.0, 1.1}, {1.2, 1.2}, {1.5}, {9}}, 3), (Indices{0, 1, 2}));
+    // The noise of a copy is 0.05, with one degree of freedom: differences of 0.45 are told.
+    EXPECT_EQ(racers({{1.0, 1.1}, {1.2, 1.2}, {1.4}, {1.5}, {9}}, 3), (Indices{0, 1, 2}));
     // No noise: equals remain.
     EXPECT_EQ(racers({{1, 1}, {1, 1}, {2, 2}, {1}, {1.001}}, 3), (Indices{0, 1, 3}));
     // All copies are there.
@@ -52,8 +52,8 @@ TEST(Race, WhoIsWorseThanTheNoiseIsLeft) {
 
 // Copy 1 is hard for all: this is not noise, and who has not had it is not better.
 TEST(Race, WhatAllCopiesShareIsNotNoise) {
-    std::vector<CopyLosses> const losses{{0.10, 5.11}, {0.20, 5.19}, {0.30, 5.31}, {0.14}, {0.9}};
-    EXPECT_EQ(racers(losses, 2), Indices{3}) << "0.04 worse than the best, and the noise is 0.01";
+    std::vector<CopyLosses> const losses{{0.10, 5.11}, {0.20, 5.19}, {0.30, 5.31}, {0.12}, {0.9}};
+    EXPECT_EQ(racers(losses, 2), Indices{3}) << "0.02 worse than the best, and the noise is 0.01";
     std::vector<CopyLosses> const easy{{5.10, 0.11}, {5.20, 0.19}, {5.30, 0.31}, {5.12}, {5.9}};
     EXPECT_EQ(racers(easy, 3), (Indices{0, 3}));
 }
@@ -128,7 +128,7 @@ TEST(Race, MoreNoiseMoreCopies) {
     std::string const grid = R"("procedure": "grid", "repeats": 6)";
     auto const quiet = raced(grid, {0.001}, 3, 1).trials.size(), loud = raced(grid, {3}, 3, 1).trials.size();
     EXPECT_LE(quiet, 15U + 5 + 4) << "five second copies, then the best one's others";
-    EXPECT_GT(loud, 70U);
+    EXPECT_GT(loud, 60U);
 }
 
 TEST(Race, ACopyThatFailsEndsItsConfiguration) {
