@@ -63,7 +63,7 @@ class Races(Case):
         self.assertIn("only its own search can be played (search.race", err)
         code, out, err = self.run_hopscotch("replay", "quiet")
         self.assertEqual((code, err), (0, ""), out)
-        code, out, err = self.run_hopscotch("predict", "quiet", "--ensemble", "2", "--split", "valid")
+        code, out, err = self.run_hopscotch("predict", "quiet", self.dataset, "--ensemble", "2", "--out", "p.csv")
         self.assertEqual(code, 0, out + err)
         more = {**REPEATS, "trials": 9}
         self.write(searching(more, "quiet"))

@@ -39,14 +39,13 @@ std::vector<std::string> playable() {
 }
 
 // The configurations without their copies, in this order.
-Json::Array configurations(KnownTrials const& known, int order) {
+Json::Array configurations(KnownTrials const& known) {
     Json::Array out;
     std::set<std::string> seen;
     for (auto const& trial : known.trials) {
         auto const configuration = configuration_of(trial.assignment);
         if (seen.insert(key_of(configuration)).second) out.push_back(to_json(configuration));
     }
-    if (order > 0) Rng(stream_key(static_cast<std::uint64_t>(order), Purpose::search, {0})).shuffle(std::span(out));
     return out;
 }
 
@@ -62,7 +61,7 @@ void keep_bounds_of_metrics(Json const& own, Json& out) {
         if (!is_measure(name)) out["subject_to"][name] = bound;
 }
 
-Json search_of(KnownTrials const& known, WhatIfCase const& wanted, int order) {
+Json search_of(KnownTrials const& known, WhatIfCase const& wanted) {
     auto const& own = *known.experiment.document.find("search");
     Json out = Json::object({{"procedure", wanted.procedure == k_random ? list_sampler() : wanted.procedure}});
     std::vector<std::string> kept{"mode", "objective", "repeats", "folds", "in_flight", "lookahead"};
@@ -74,40 +73,8 @@ Json search_of(KnownTrials const& known, WhatIfCase const& wanted, int order) {
     if (out.find("objectives") != nullptr) keep_bounds_of_metrics(own, out);
     out["metric"] = known.experiment.search.metric;
     if (wanted.procedure != k_random) out["sampler"] = list_sampler();
-    out["configurations"] = configurations(known, order);
+    out["configurations"] = configurations(known);
     out.set("budget.epochs", wanted.epochs);
-    return out;
-}
-
-Experiment experiment_of(KnownTrials const& known, WhatIfCase const& wanted, int order) {
-    procedure_traits(wanted.procedure);  // known?
-    auto const names = playable();
-    if (std::ranges::count(names, wanted.procedure) == 0)
-        throw ConfigError(
-            fmt::format("--procedure {}: cannot be played on known results (it asks for configurations without "
-                        "results); choose among {}",
-                        wanted.procedure, fmt::join(names, ", ")));
-    if (procedure_traits(known.experiment.search.procedure).clones)
-        throw ConfigError(
-            fmt::format("{}: only its own search can be played (its trials took over states of others, so their "
-                        "results belong to several configurations); use a run of another procedure",
-                        known.source));
-    if (known.experiment.search.copies.race)
-        throw ConfigError(fmt::format(
-            "{}: only its own search can be played (search.race gave each configuration its own number of copies); "
-            "use a run without a race",
-            known.source));
-    auto document = known.experiment.document;
-    std::erase_if(document.object(), [](auto const& member) { return member.key == "space"; });
-    document["search"] = search_of(known, wanted, order);
-    Problems problems("what-if");
-    auto const objectives = [](std::string const& override) { return override.starts_with("search.objectives"); };
-    if (known.is_table && std::ranges::any_of(wanted.overrides, objectives))
-        throw ConfigError(
-            fmt::format("{}: search.objectives cannot be played (a table is read with one metric); use the run directory",
-                        known.source));
-    auto out = read_experiment(document.dump(), wanted.overrides, problems);
-    problems.throw_if_any();
     return out;
 }
 
@@ -205,8 +172,41 @@ private:
 
 }  // namespace
 
-PlayedSearch play(KnownTrials const& known, WhatIfCase const& wanted, int order) {
-    auto const experiment = experiment_of(known, wanted, order);
+Experiment experiment_of(KnownTrials const& known, WhatIfCase const& wanted) {
+    procedure_traits(wanted.procedure);  // known?
+    auto const names = playable();
+    if (std::ranges::count(names, wanted.procedure) == 0)
+        throw ConfigError(
+            fmt::format("--procedure {}: cannot be played on known results (it asks for configurations without "
+                        "results); choose among {}",
+                        wanted.procedure, fmt::join(names, ", ")));
+    if (procedure_traits(known.experiment.search.procedure).clones)
+        throw ConfigError(
+            fmt::format("{}: only its own search can be played (its trials took over states of others, so their "
+                        "results belong to several configurations); use a run of another procedure",
+                        known.source));
+    if (known.experiment.search.copies.race)
+        throw ConfigError(fmt::format(
+            "{}: only its own search can be played (search.race gave each configuration its own number of copies); "
+            "use a run without a race",
+            known.source));
+    auto document = known.experiment.document;
+    std::erase_if(document.object(), [](auto const& member) { return member.key == "space"; });
+    document["search"] = search_of(known, wanted);
+    Problems problems("what-if");
+    auto const objectives = [](std::string const& override) { return override.starts_with("search.objectives"); };
+    if (known.is_table && std::ranges::any_of(wanted.overrides, objectives))
+        throw ConfigError(
+            fmt::format("{}: search.objectives cannot be played (a table is read with one metric); use the run directory",
+                        known.source));
+    auto out = read_experiment(document.dump(), wanted.overrides, problems);
+    problems.throw_if_any();
+    return out;
+}
+
+PlayedSearch play(KnownTrials const& known, Experiment experiment, int order) {
+    auto const key = stream_key(static_cast<std::uint64_t>(order), Purpose::search, {0});
+    if (order > 0) Rng(key).shuffle(std::span(experiment.search.proposals.configurations.array()));
     std::map<std::string, std::size_t> index;
     for (std::size_t i = 0; i < known.trials.size(); ++i) index[key_of(known.trials[i].assignment)] = i;
     auto const at = [&](Assignment const& assignment) {

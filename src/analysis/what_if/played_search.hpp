@@ -38,9 +38,15 @@ struct PlayedSearch {
 // what only the program with the models knows (search.subject_to).
 PlayedSearch play_own_search(KnownTrials const& known, RecordedRun const& run);
 
-// order: of the configurations, which the search tries one after another; 0: as they are known; others: shuffled. Throws
-// ConfigError for a procedure that draws configurations by results, or whose trials take over states.
-PlayedSearch play(KnownTrials const& known, WhatIfCase const& wanted, int order);
+// The experiment of such a search, which tries the configurations in the order in which they are known. Throws ConfigError
+// for a procedure that draws configurations by results, or whose trials take over states.
+Experiment experiment_of(KnownTrials const& known, WhatIfCase const& wanted);
+
+// Plays it. order: of the configurations; 0: that of the experiment; others: shuffled.
+PlayedSearch play(KnownTrials const& known, Experiment experiment, int order);
+inline PlayedSearch play(KnownTrials const& known, WhatIfCase const& wanted, int order) {
+    return play(known, experiment_of(known, wanted), order);
+}
 
 // The first decision in which two lists differ, whatever its words are; none: they are equal.
 std::optional<std::string> first_difference(std::vector<Decision> const& recorded, std::vector<Decision> const& played);

@@ -80,8 +80,8 @@ int what_if_command(WhatIfOptions const& options) {
         auto& row = what_if.rows.emplace_back();
         row.label = procedure;
         for (auto const& override : options.overrides) row.label += " " + override;
-        for (int order = 0; order < options.orders; ++order)
-            row.played.push_back(play(known, {procedure, options.overrides, what_if.epochs}, order));
+        auto const experiment = experiment_of(known, {procedure, options.overrides, what_if.epochs});
+        for (int order = 0; order < options.orders; ++order) row.played.push_back(play(known, experiment, order));
     }
     print(what_if, options);
     return 0;
