@@ -55,8 +55,8 @@ TEST_F(WhatIfTest, Table) {
     EXPECT_EQ(known.experiment.train.epochs, 3);
     EXPECT_EQ(known.trials[0].text, "lr=0.1 hidden=8");
     EXPECT_EQ(known.trials[1].unit_cost, 4);
-    EXPECT_EQ(known.value_of(known.trials[0].laps[1], known.trials[0].assignment), 2);
-    EXPECT_TRUE(std::isnan(known.value_of(known.trials[0].laps[2], known.trials[0].assignment))) << "an empty cell";
+    EXPECT_EQ(known.value_of(known.trials[0].laps[1], known.trials[0]), 2);
+    EXPECT_TRUE(std::isnan(known.value_of(known.trials[0].laps[2], known.trials[0]))) << "an empty cell";
     EXPECT_EQ(best_known(known), 1);
     EXPECT_FALSE(known.is_better(2, 1)) << "a loss";
     EXPECT_TRUE(read("c,epoch,score\n0,1,2\n", {"score", "max"}).is_better(2, 1));

@@ -29,9 +29,9 @@ std::map<TrialId, int> first_goals(RecordedRun const& run) {
 
 }  // namespace
 
-double KnownTrials::value_of(LapRecord const& record, Assignment const& assignment) const {
+double KnownTrials::value_of(LapRecord const& record, KnownTrial const& trial) const {
     if (record.outcome != Outcome::finished) return k_no_score;
-    return lap_metric(record, experiment.search.metric, loss_of(experiment, assignment));
+    return lap_metric(record, experiment.search.metric, trial.loss);
 }
 
 std::optional<Point> KnownTrials::point_of(LapRecord const& record, KnownTrial const& trial) const {
@@ -43,8 +43,7 @@ std::optional<Point> KnownTrials::point_of(LapRecord const& record, KnownTrial c
         auto const& each = objectives[i];
         auto const known = trial.measures.find(each.name);
         if (!each.is_metric && known == trial.measures.end()) return std::nullopt;
-        values.push_back(each.is_metric ? lap_metric(record, each.name, loss_of(experiment, trial.assignment))
-                                        : known->second);
+        values.push_back(each.is_metric ? lap_metric(record, each.name, trial.loss) : known->second);
         out.losses[i] = each.loss(values[i]);
         if (!std::isfinite(out.losses[i])) return std::nullopt;
     }
@@ -91,6 +90,7 @@ KnownTrials known_trials(RecordedRun const& run) {
         if (!is_new) continue;
         at->second.assignment = lap.assignment;
         at->second.text = short_config(lap.assignment);
+        at->second.loss = loss_of(run.experiment, lap.assignment);
         auto const goal = goals.find(lap.trial);
         int const epochs = goal == goals.end() ? run.config_of(lap.trial).train.epochs : goal->second;
         at->second.unit_cost = lap.remaining_cost / out.shards / epochs;

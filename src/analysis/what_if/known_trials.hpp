@@ -22,6 +22,7 @@ struct KnownTrial {
     std::vector<LapRecord> laps;
     double unit_cost = 1;                         // FLOPs; of a table seconds of an epoch, or 1
     std::map<std::string, double> measures = {};  // sizes and costs among the objectives of the run
+    LossKind loss = {};
 };
 
 struct KnownTrials {
@@ -33,7 +34,7 @@ struct KnownTrials {
     bool is_table = false;
 
     // The value of a lap; NaN: it has none.
-    double value_of(LapRecord const& record, Assignment const& assignment) const;
+    double value_of(LapRecord const& record, KnownTrial const& trial) const;
     // By the objectives of the run; none: it has one, or a value is not known.
     std::optional<Point> point_of(LapRecord const& record, KnownTrial const& trial) const;
     bool is_better(double a, double b) const { return experiment.search.mode == Mode::max ? a > b : a < b; }

@@ -123,7 +123,7 @@ public:
             ++played_.not_known;
         else
             played_.seconds += totals_of(out).seconds + validation_s_of(out);
-        auto const value = known_.value_of(out, trial.assignment);
+        auto const value = known_.value_of(out, trial);
         if (std::isfinite(value)) note(index, value, known_.point_of(out, trial));
         if (!std::isfinite(value) || (played_.best && !known_.is_better(value, *played_.best))) return out;
         played_.best = value;
@@ -155,7 +155,7 @@ private:
         for (auto const& trial : known_.trials) {
             BestEpoch best;
             for (auto const& lap : trial.laps)
-                if (double const value = known_.value_of(lap, trial.assignment);
+                if (double const value = known_.value_of(lap, trial);
                     std::isfinite(value) && (!std::isfinite(best.value) || known_.is_better(value, best.value)))
                     best = {value, known_.point_of(lap, trial)};
             if (best.point) all.push_back(best.point->losses);

@@ -55,7 +55,7 @@ std::optional<double> best_known(KnownTrials const& known) {
     std::optional<double> out;
     for (auto const& trial : known.trials)
         for (auto const& lap : trial.laps)
-            if (auto const value = known.value_of(lap, trial.assignment);
+            if (auto const value = known.value_of(lap, trial);
                 std::isfinite(value) && (!out || known.is_better(value, *out)))
                 out = value;
     return out;
