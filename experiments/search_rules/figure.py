@@ -218,7 +218,9 @@ def remarks(data):
         each = data["rules"][name]
         number = "" if name == "random" else f"{better(data, name)} of {len(data['names'])}"
         numbers = f"{each['mean']:.3f} | {each['error']:.3f} | {statistics.median(each['tasks']):.3f} | {number}"
-        yield f"| `{name.replace(', ', '`, `')}` | {numbers} | {each['epochs']:,.0f} | {each['trials']:.0f} |"
+        rule, _, eta = name.partition(", eta ")
+        words = f"`{rule}`, `eta` {eta}" if eta else f"`{rule}`"
+        yield f"| {words} | {numbers} | {each['epochs']:,.0f} | {each['trials']:.0f} |"
     yield ""
     yield "| trials of `extrapolate` | saved epochs (least task) | lost accuracy (worst task) |"
     yield "|---|---|---|"
@@ -258,7 +260,7 @@ def chart(data):
             {
                 "kind": "lines",
                 "title": "Regret of each task, in the order of each rule",
-                "x": {"label": "tasks, from the least regret to the largest", "low": 0},
+                "x": {"label": "tasks, from the least regret to the largest", "ticks": [1, 5, 10, 15, 20, 25, 30, 34]},
                 "y": {"label": "regret", "low": 0},
                 "series": tasks,
             },
