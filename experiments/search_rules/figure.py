@@ -102,9 +102,10 @@ def what_if(job, procedures, orders, epochs, setting=None):
     return {name: each["played"] for name, each in zip(procedures, out["searches"], strict=True)}, out["best_known"]
 
 
-def play(job, curves):
+def play(job, name, curves):
     """All rules on one task: regret, epochs and trials of each order."""
-    write_table(job.folder / "table.csv", curves)
+    # Each task has its own orders: else the luck of an order, the same on all tasks, would not average out over them.
+    write_table(job.folder / "table.csv", random.Random(name).sample(curves, len(curves)))
     orders, budget = job.pick(ORDERS, 2), TRAININGS * SHAPE[2]
     plays, best = what_if(job, DEFAULTS, orders, budget)
     for name, (procedure, setting) in SET.items():
@@ -120,11 +121,11 @@ def play(job, curves):
     }
 
 
-def save(job, curves, trials):
+def save(job, name, curves, trials):
     """`extrapolate` on small samples of one task, beside full trainings: the saved part of the epochs, the lost accuracy."""
     saved, lost = [], []
     for seed in range(job.pick(SAMPLES, 2)):
-        chosen = random.Random(seed).sample(range(len(curves)), max(FEW))[:trials]
+        chosen = random.Random(f"{name} {seed}").sample(range(len(curves)), max(FEW))[:trials]
         write_table(job.folder / "table.csv", [curves[i] for i in chosen])
         full = trials * SHAPE[2]
         plays, best = what_if(job, ["extrapolate"], 1, full)
@@ -158,9 +159,9 @@ def savings(tasks):
 def measure(job):
     names, curves = pool()
     known = dict(list(zip(names, curves, strict=True))[: job.pick(SHAPE[0], 2)])
-    plays = [job.part(name, lambda name=name: play(job, known[name])) for name in known]
+    plays = [job.part(name, lambda name=name: play(job, name, known[name])) for name in known]
     few = {
-        trials: [job.part(f"{name}, {trials}", lambda n=name, t=trials: save(job, known[n], t)) for name in known]
+        trials: [job.part(f"{name}, {trials}", lambda n=name, t=trials: save(job, n, known[n], t)) for name in known]
         for trials in FEW
     }
     return {
