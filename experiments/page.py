@@ -22,6 +22,7 @@ ORDER = (
     "search_digits",
     "search_cifar",
     "search_quality",
+    "search_rules",
     "predictions",
 )
 
