@@ -25,10 +25,4 @@ REASONS = {  # by figure and claim
         "the first of them are random in TPE, too.",
         "At the end no procedure is behind random search": "Only TPE is, by a ninth of the standard error.",
     },
-    "search_rules": {
-        "`extrapolate` with 50 trials saves at least 40 % of the epochs, and loses less than 0.005 of the accuracy": "All "
-        "tasks get the same 20 samples of the configurations, so the luck of a sample does not average out over the tasks: "
-        "the standard error over samples is .0007. With samples of its own for each task the loss is .0034 (.0004), and "
-        "83 % of the epochs are saved. Seven of ten searches lose nothing; four tasks make half of the loss."
-    },
 }

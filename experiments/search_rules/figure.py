@@ -22,11 +22,11 @@ NEEDS = (
     "public repository slds-lmu/yahpo_data"
 )
 TITLE = "Rules on public learning curves"
-MINUTES = 25
+MINUTES = 4
 ASKS = "Which rule finds the best network for the epochs of 20 full trainings, and how much do stopped trials save?"
 SHAPE = (34, 500, 52)  # tasks, configurations, epochs
 TRAININGS = 20  # full ones, which are the budget
-ORDERS, SAMPLES = 10, 20
+ORDERS, SAMPLES = 20, 20
 HALVED = 215  # trials: one bracket of successive_halving with 1, 5, 17 and 52 epochs costs 1,020 of 1,040 epochs
 DEFAULTS = ("random", "median", "extrapolate", "hyperband", "asha", "best_after")
 SET = {"asha, eta 4": ("asha", "search.eta=4"), "successive_halving": ("successive_halving", f"search.trials={HALVED}")}
@@ -34,13 +34,14 @@ FEW = (20, 50)  # trials without a budget
 HOW = (
     "LCBench (Zimmer, Lindauer and Hutter, 2021) trained MLPs for 52 epochs on 34 tasks. The curves are those of a public "
     "surrogate network that was fitted to it (YAHPO Gym): 500 random configurations a task, validation accuracy, without "
-    f"noise. `hopscotch what-if` plays each rule in {ORDERS} orders of the configurations, with a budget of 1,040 epochs "
-    "(20 full trainings). All keys have their defaults, except `eta` where it is named, and `trials` of "
-    f"`successive_halving`: {HALVED}. Without it, all 500 would start, and the budget would end in the second rung. A trial "
-    "that trains when the budget ends goes on to its next decision, so some rules train a few epochs more. Regret: (best "
-    "known - best found) / (best known - median after the last epoch), mean of the tasks. Whiskers and errors: standard "
-    "errors over orders. Better on: tasks whose mean regret is below that of `random`. Saved and lost: `extrapolate` "
-    f"without a budget, on {SAMPLES} random samples of 20 or 50 configurations; its epochs and its best accuracy beside "
+    f"noise. `hopscotch what-if` plays each rule in {ORDERS} orders of the configurations, other ones for each task, with a "
+    "budget of 1,040 epochs (20 full trainings). All keys have their defaults, except `eta` where it is named, and `trials` "
+    f"of `successive_halving`: {HALVED}. Without it, all 500 would start, and the budget would end in the second rung. A "
+    "trial that trains when the budget ends goes on to its next decision, so some rules train a few epochs more. Regret: "
+    "(best known - best found) / (best known - median after the last epoch), mean of the tasks. Whiskers and errors: "
+    "standard errors over orders. Better on: tasks whose mean regret is below that of `random`. Saved and lost: "
+    f"`extrapolate` without a budget, on {SAMPLES} random samples of 20 or 50 configurations of each task; its epochs and "
+    "its best accuracy beside "
     "those of their full trainings."
 )
 PAPER = (
@@ -108,16 +109,16 @@ def play(job, name, curves):
     write_table(job.folder / "table.csv", random.Random(name).sample(curves, len(curves)))
     orders, budget = job.pick(ORDERS, 2), TRAININGS * SHAPE[2]
     plays, best = what_if(job, DEFAULTS, orders, budget)
-    for name, (procedure, setting) in SET.items():
-        plays[name] = what_if(job, [procedure], orders, budget, setting)[0][procedure]
+    for label, (procedure, setting) in SET.items():
+        plays[label] = what_if(job, [procedure], orders, budget, setting)[0][procedure]
     scale = best - statistics.median(curve[-1] for curve in curves)
     return {
-        name: {
+        rule: {
             "regret": [(best - each["best"]) / scale for each in played],
             "epochs": [each["epochs"] for each in played],
             "trials": [each["trials"] for each in played],
         }
-        for name, played in plays.items()
+        for rule, played in plays.items()
     }
 
 
