@@ -258,7 +258,9 @@ std::vector<std::string> const k_procedures = every_procedure_and(
      R"("procedure": "successive_halving", "trials": 9, "repeats": 2)",
      R"("procedure": "asha", "trials": 9, "variant": "stop", "eta": 2, "repeats": 3)",
      R"("procedure": "median", "trials": 9, "folds": 2)",
-     R"("procedure": "random", "trials": 12, "repeats": 2, "budget": {"patience": 4})"});
+     R"("procedure": "random", "trials": 12, "repeats": 2, "budget": {"patience": 4})",
+     R"("procedure": "random", "trials": 6, "repeats": 3, "race": true)",
+     R"("procedure": "asha", "trials": 9, "eta": 2, "folds": 2, "race": true)"});
 
 Experiment experiment_of(std::string const& procedure, std::string const& more = "") {
     Problems problems("f.json");

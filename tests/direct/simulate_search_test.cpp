@@ -39,7 +39,8 @@ TEST(SimulateSearch, EveryProcedureComesToItsEnd) {
     for (std::string const search :
          {R"({"procedure": "hyperband"})", R"({"procedure": "bohb"})", R"({"procedure": "median", "trials": 20})",
           R"({"procedure": "tpe", "trials": 20})", R"({"procedure": "pbt", "population": 9})",
-          R"({"procedure": "asha", "variant": "stop", "trials": 30, "metric": "train_loss", "repeats": 2})"})
+          R"({"procedure": "asha", "variant": "stop", "trials": 30, "metric": "train_loss", "repeats": 2})",
+          R"({"procedure": "random", "trials": 9, "metric": "train_loss", "repeats": 5, "race": true})"})
         for (int trainers : {1, 3, 8}) {
             auto const found = simulated(search, trainers);
             ASSERT_TRUE(found) << search;

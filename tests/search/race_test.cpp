@@ -61,7 +61,8 @@ TEST(Race, WhatAllCopiesShareIsNotNoise) {
 // Of a configuration, and what its copies have of their own.
 struct World {
     double noise = 0.1;
-    int failing = -1;  // the copy of the best configuration that fails
+    int failing = -1;  // this copy of the configurations with the least rate fails
+    double share = 0;  // of all copies fail
 };
 
 double value_of_configuration(Assignment const& assignment) {
@@ -77,6 +78,7 @@ std::optional<double> loss_of(World const& world, FakeDirector::Trial const& tri
     auto const copy = trial.assignment.size() > 2 ? trial.assignment[2].second.integer() : 0;
     if (copy == world.failing && trial.assignment[0].second.number() == 0.1) return std::nullopt;
     auto const key = static_cast<std::int64_t>(std::hash<std::string>()(name) >> 1);
+    if (Rng(stream_key(6, Purpose::synthetic, {key, copy})).uniform() < world.share) return std::nullopt;
     double const own = Rng(stream_key(5, Purpose::synthetic, {key, copy})).normal();
     return value_of_configuration(trial.assignment) + world.noise * own + 0.3 / epochs;
 }
@@ -120,7 +122,11 @@ TEST(Race, TheSameCopiesInAnyOrder) {
         most = std::max(most, copies.size());
     }
     EXPECT_EQ(most, 6U) << "the best one has all its copies";
-    for (std::uint64_t seed = 1; seed < 40; ++seed) EXPECT_EQ(raced(grid, {}, 1 + seed % 9, seed).copies, first.copies);
+    auto const broken = raced(grid, {.share = 0.2}, 1, 0);
+    for (std::uint64_t seed = 1; seed < 40; ++seed) {
+        EXPECT_EQ(raced(grid, {}, 1 + seed % 9, seed).copies, first.copies);
+        EXPECT_EQ(raced(grid, {.share = 0.2}, 1 + seed % 9, seed).copies, broken.copies);
+    }
     for (auto const& trial : first.trials) EXPECT_EQ(trial.epochs, 4);
 }
 
