@@ -149,6 +149,20 @@ class Searches(Case):
             out, err = self.end_of(self.start("run", "e.json", "--quiet", "--resume", "--trainers", "3"), f"out{laps}")
             self.assertEqual(self.everything(f"out{laps}"), expected, out + err)
 
+    def test_auto_keeps_its_choice(self):
+        """Ten trials would be another case than eight."""
+        self.run_once({"procedure": "auto", "trials": 8}, "auto", "--trainers", "2")
+        self.write(searching({"procedure": "auto", "trials": 10}, "auto"))
+        code, out, err = self.run_hopscotch("run", "e.json", "--resume", "--trainers", "3")
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("procedure: sobol (chosen by auto: 8 trials are too few to learn from", err)
+        known = strict_json((self.cwd / "auto/experiment.json").read_text())["experiment"]["search"]
+        self.assertEqual(known["procedure"], "sobol")
+        self.assertIn("8 trials", known["chosen_because"])
+        self.assertEqual(len(self.summary("auto")["trials"]), 10)
+        code, out, err = self.run_hopscotch("run", "e.json", "--overwrite", "--trainers", "2")
+        self.assertIn("procedure: asha with gp (chosen by auto: of 10 trials of 9 epochs", err)
+
     def test_a_journal_of_other_decisions_is_refused(self):
         self.write(searching(RULES[0]))
         self.killed_at_lap(9, "2")
