@@ -79,8 +79,9 @@ std::string what_if_text(WhatIf const& what_if) {
         auto const found = bests(row);
         auto const band =
             found.size() < 2 ? "" : fmt::format("{:.5g} to {:.5g}", quantile(found, k_band), quantile(found, 1 - k_band));
+        double const missed = std::abs(best - mean(found)), rounding = 1e-12 * std::abs(best);
         out += fmt::format("{:<{}}  {:>10.6g}  {:>21}  {:>10.3g}  {:>8.6g}  {:>7.5g}", row.label, width, mean(found), band,
-                           std::abs(best - mean(found)), mean_epochs(row),
+                           missed < rounding ? 0 : missed, mean_epochs(row),
                            mean(all(row, [](PlayedSearch const& each) { return each.trials; })));
         if (has_front)
             out += fmt::format("  {:>11.4g}",
