@@ -11,8 +11,9 @@ namespace hopscotch {
 struct Experiment;
 
 // Replaces "auto" by the name, and adds search.sampler and search.chosen_because, the reason. Tolerates mistakes: the reader
-// reports them later.
-void choose_procedure(Json& document);
+// reports them later. before: the document of the same run as it began, whose choice holds, also with another number of
+// trials; null: none.
+void choose_procedure(Json& document, Json const& before);
 
 // "procedure: asha with gp (chosen by auto: ...)"; empty if the user has named it.
 std::string text_of_choice(Experiment const& experiment);

@@ -143,7 +143,8 @@ void read_sections(ObjectReader& reader, Problems& problems, Experiment& out) {
 
 }  // namespace
 
-Experiment read_experiment(std::string_view text, std::vector<std::string> const& overrides, Problems& problems) {
+Experiment read_experiment(std::string_view text, std::vector<std::string> const& overrides, Problems& problems,
+                           BeganWith const& began_with) {
     Experiment out;
     std::size_t const before = problems.entries().size();
     out.document = parse_json(plain_json(std::string(text)), problems);
@@ -152,7 +153,10 @@ Experiment read_experiment(std::string_view text, std::vector<std::string> const
         for (auto const& each : overrides) apply_override(out.document, each, problems);
     if (out.document.is_object()) refuse_searched(out.document, overrides, problems);
     settle_paths(out.document, problems);
-    choose_procedure(out.document);
+    auto const* run = out.document.find("run");
+    auto const* directory = run != nullptr ? run->find("dir") : nullptr;
+    bool const goes_on = began_with && directory != nullptr && directory->is_string();
+    choose_procedure(out.document, goes_on ? began_with(directory->string()) : Json());
     ObjectReader reader(out.document, "", problems);
     if (!out.document.is_object()) return out;
 
@@ -239,19 +243,6 @@ void default_mode(Experiment& experiment, Mode mode) {
     if (search.find("mode") != nullptr) return;
     search["mode"] = Json(mode == Mode::max ? "max" : "min");
     experiment.search.mode = mode;
-}
-
-void keep_chosen_procedure(Experiment& experiment, Json const& before, Problems& problems) {
-    auto const* then = before.find("search");
-    auto const* now = experiment.document.find("search");
-    constexpr char const* reason = "chosen_because";
-    if (then == nullptr || now == nullptr || then->find(reason) == nullptr || now->find(reason) == nullptr) return;
-    auto& search = experiment.document["search"];
-    for (auto const* key : {"procedure", "sampler", reason}) {
-        std::erase_if(search.object(), [&](Json::Member const& member) { return member.key == key; });
-        if (auto const* value = then->find(key); value != nullptr) search[key] = *value;
-    }
-    experiment.search = read_search(ObjectReader(search, "/search", problems), own_metrics_of(experiment));
 }
 
 Json to_json(Assignment const& assignment) {

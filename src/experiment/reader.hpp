@@ -3,6 +3,7 @@
 #pragma once
 #include <string_view>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,8 +14,13 @@
 
 namespace hopscotch {
 
+// The document as the run in this directory began, if that run is to go on; null: there is none.
+using BeganWith = std::function<Json(std::string const& run_dir)>;
+
 // Parses and checks; every complaint goes to problems. overrides: "path=value" of --set, the value JSON or else a string.
-Experiment read_experiment(std::string_view text, std::vector<std::string> const& overrides, Problems& problems);
+// began_with: such a run keeps the choice of search.procedure "auto".
+Experiment read_experiment(std::string_view text, std::vector<std::string> const& overrides, Problems& problems,
+                           BeganWith const& began_with = {});
 
 // Tells the watcher of `problems` all keys of an experiment but the arguments of the models (model/zoo/zoo.hpp).
 void describe_experiment(Problems& problems);
@@ -39,10 +45,6 @@ void default_metric(Experiment& experiment, std::string_view metric, Problems& p
 void default_mode(Experiment& experiment, Mode mode);
 
 // Assignment <-> JSON object {dotted path: value}.
-// search.procedure "auto": the procedure that was chosen before, in another document of the same run, also if another number
-// of trials would now lead to another choice.
-void keep_chosen_procedure(Experiment& experiment, Json const& before, Problems& problems);
-
 Json to_json(Assignment const& assignment);
 Assignment assignment_from_json(Json const& object);
 

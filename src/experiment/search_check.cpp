@@ -127,6 +127,9 @@ public:
             add("race", "compares one metric (search.objectives names several); leave one of the two out");
         if (search_.budget.target || search_.budget.patience)
             add("race", "would go on after the end that budget.target or budget.patience set; leave it out");
+        bool const counted = search_.trials || search_.budget.trials || sampler_traits(search_.sampler).is_list();
+        if (search_.budget.epochs && !counted)
+            add("race", "would never begin (first copies spend all of budget.epochs); set search.trials");
         if (sampler_traits(search_.sampler).configurations == Configurations::one_changed)
             add("race",
                 fmt::format("has no use with {} (which needs all copies of every trial); leave it out", search_.procedure));

@@ -14,11 +14,14 @@
 namespace hopscotch {
 namespace {
 
+constexpr std::string_view k_chosen = "chosen_because";
+
 // The keys of a procedure: its row in experiment/procedures.cpp lists them.
 class ProcedureKeys {
 public:
     // procedure: empty if the given one is wrong.
-    ProcedureKeys(ObjectReader& reader, std::string const& procedure) : own_(reader, procedure, "procedure") {}
+    ProcedureKeys(ObjectReader& reader, std::string const& procedure)
+        : own_(reader, procedure, reader.has(k_chosen) ? "procedure that auto chose" : "procedure") {}
     bool include(std::string_view key) const { return own_.include(key, procedures_with(key)); }
 
 private:
@@ -43,7 +46,7 @@ std::string read_procedure(ObjectReader& reader, std::string& out) {
     read_choice(reader, {"procedure", "The search procedure: `docs/search.md` describes each. auto chooses one."}, out,
                 names, {"pb2"});
     std::string reason;
-    reader.read({"chosen_because", "Why auto has chosen this procedure. Hopscotch writes it."}, reason);
+    reader.read({k_chosen, "Why auto has chosen this procedure. Hopscotch writes it."}, reason);
     if (out == k_auto_procedure) return out = procedure_that(Serves::long_trials);
     auto const* given = reader.take("procedure");
     return given == nullptr || (given->is_string() && given->string() == out) ? out : "";
@@ -115,7 +118,7 @@ void read_trials(ObjectReader& reader, std::string const& procedure, SearchConfi
     auto const* given = reader.take("trials");
     bool const ends = sampler_traits(out.sampler).is_list() || procedure_traits(procedure).ends_by_itself;
     if (ends || out.budget.trials || out.budget.epochs || (given != nullptr && !given->is_null())) return;
-    auto words = procedure;
+    auto words = reader.has(k_chosen) ? "the" : procedure;
     std::ranges::replace(words, '_', ' ');
     reader.missing("trials", fmt::format("say how many configurations {} search should draw, for example 16", words));
 }

@@ -84,10 +84,10 @@ std::vector<std::string> all_overrides(RunOptions const& options, std::string co
 }
 
 // The experiment as the run began, which --resume continues; null: it has not begun, or read_earlier_jobs reports an error.
-Json began_with(Experiment const& experiment) {
-    if (!holds_run(experiment.run.dir)) return {};
+Json began_with(std::string const& run_dir) {
+    if (!holds_run(run_dir)) return {};
     try {
-        return read_run_facts(experiment.run.dir).experiment;
+        return read_run_facts(run_dir).experiment;
     } catch (DataError const&) {
         return {};
     }
@@ -134,15 +134,15 @@ Experiment experiment_of(RunOptions const& options, Problems& problems) {
     if (options.strategy) strategy_traits(*options.strategy);
     bool const from_run = !options.run_dir.empty();
     auto const text = from_run ? text_of_run(options) : read_text(options.experiment);
-    auto experiment = read_experiment(text, all_overrides(options, text), problems);
+    auto const before_choice = options.resume ? began_with : BeganWith();
+    auto experiment = read_experiment(text, all_overrides(options, text), problems, before_choice);
     auto const name = strategy_in(experiment.document);
     if (options.strategy && experiment.document.is_object() && name && name != options.strategy)
         throw ConfigError(fmt::format("--strategy says \"{}\" and --set says \"{}\" (strategy.name); leave one of them out",
                                       *options.strategy, *name));
-    auto const before = options.resume ? began_with(experiment) : Json();
+    auto const before = options.resume ? began_with(experiment.run.dir) : Json();
     keep_groups(experiment, before);
     if (problems.empty()) {
-        keep_chosen_procedure(experiment, before, problems);
         choose_engine(experiment, before);
         choose_first_decision(experiment, before);
     }

@@ -177,6 +177,7 @@ void Recorder::append_metrics(LapRecord const& record, Metrics const& metrics, A
 void Recorder::trial_ended(TrialView const& trial) {
     trace_->ended(trial.id);
     if (events_) events_->trial_ended(trial);
+    if (trial.status != TrialStatus::interrupted) tally_.tell_end(trial.id);
     if (!ended_.insert(trial.id).second) return;
     journal_->trial_ended(trial);
     if (trial.status != TrialStatus::interrupted) shelf_.trial_ended(trial.id, after_end(name_of(trial.status)));
@@ -189,6 +190,7 @@ void Recorder::lives(TrialId trial) {
 
 void Recorder::had_ended(TrialEnd const& end) {
     if (end.status == name_of(TrialStatus::interrupted)) return;
+    tally_.tell_end(end.trial);
     ended_.insert(end.trial);
     shelf_.trial_ended(end.trial, after_end(end.status));
 }

@@ -75,9 +75,9 @@ std::string second_place(RunResults const& data) {
     if (data.ranking.size() < 2) return "";
     auto const placed = [&](GroupResults const& group) {
         auto const& trial = data.trials[group.trials.front()];
-        auto const name = group.trials.size() == 1
-                              ? fmt::format("trial {}", trial.id.value)
-                              : fmt::format("trials {}-{}", trial.id.value, data.trials[group.trials.back()].id.value);
+        auto const copies = std::ssize(group.trials);
+        auto const name = (copies == 1 ? "trial " : "trials ") +
+                          numbers_text(trial.id.value, data.trials[group.trials.back()].id.value, copies);
         return Placed{name, group.value, group.epochs};
     };
     auto const &first = data.groups[data.ranking[0]], &second = data.groups[data.ranking[1]];

@@ -16,6 +16,7 @@
 #include "experiment/reader.hpp"
 #include "rundir/recorded_run.hpp"
 #include "schedule/lap_metric.hpp"
+#include "search/race.hpp"
 
 namespace hopscotch {
 namespace {
@@ -36,9 +37,39 @@ double mean_with(double mean, double value, std::size_t count) {
     return mean == k_failed || value == k_failed ? k_failed : mean + (value - mean) / static_cast<double>(count + 1);
 }
 
+bool has_failed(PastTrial const& trial) { return trial.losses.back() == k_failed; }
+
+// Of a race: further copies count once they have trained as long as the first. A failure counts, too.
+void leave_out_unfinished(std::vector<PastTrial>& group) {
+    auto const epochs = group.front().losses.size();
+    auto const is_short = [&](PastTrial const& each) {
+        return !has_failed(each) && (each.losses.size() < epochs || each.progress == PastTrial::Progress::cut_off);
+    };
+    group.erase(std::remove_if(group.begin() + 1, group.end(), is_short), group.end());
+}
+
+// Of groups without a failure: of each lap what the mean of all copies would be (search/race.hpp).
+std::vector<std::vector<double>> means_by_lap(std::vector<std::vector<PastTrial>> const& groups) {
+    std::vector<std::vector<double>> out(groups.size());
+    for (std::size_t lap = 0, left = 1; left > 0; ++lap) {
+        std::vector<std::size_t> numbers;
+        std::vector<CopyLosses> losses;
+        for (std::size_t i = 0; i < groups.size(); ++i) {
+            if (std::ranges::any_of(groups[i], has_failed) || groups[i].front().losses.size() <= lap) continue;
+            numbers.push_back(i);
+            auto& copies = losses.emplace_back();
+            for (auto const& copy : groups[i]) copies.push_back(copy.losses[lap]);
+        }
+        auto const means = race_means(losses);
+        for (std::size_t i = 0; i < means.size(); ++i) out[numbers[i]].push_back(means[i]);
+        left = numbers.size();
+    }
+    return out;
+}
+
 // Copies of a configuration (search.repeats, search.folds) become one trial, with the mean of each epoch that all copies
 // have trained.
-std::vector<PastTrial> without_copies(std::map<TrialId, PastTrial> trials, std::size_t copies) {
+std::vector<PastTrial> without_copies(std::map<TrialId, PastTrial> trials, Copies const& copies) {
     std::vector<std::vector<PastTrial>> groups;
     std::map<std::string, std::size_t> of_configuration;
     for (auto& [id, trial] : trials) {
@@ -51,9 +82,11 @@ std::vector<PastTrial> without_copies(std::map<TrialId, PastTrial> trials, std::
         groups.resize(std::max(groups.size(), number + 1));
         groups[number].push_back(std::move(trial));
     }
+    if (copies.race) std::ranges::for_each(groups, leave_out_unfinished);
+    auto const means = copies.race ? means_by_lap(groups) : std::vector<std::vector<double>>(groups.size());
     std::vector<PastTrial> out;
     for (auto& group : groups) {
-        bool const failed = std::ranges::any_of(group, [](auto const& each) { return each.losses.back() == k_failed; });
+        bool const failed = std::ranges::any_of(group, has_failed);
         auto& first = out.emplace_back(std::move(group.front()));
         for (std::size_t i = 1; i < group.size(); ++i) {
             first.losses.resize(std::min(first.losses.size(), group[i].losses.size()));
@@ -65,7 +98,8 @@ std::vector<PastTrial> without_copies(std::map<TrialId, PastTrial> trials, std::
                     first.metrics[lap][k] = mean_with(first.metrics[lap][k], group[i].metrics[lap][k], i);
             if (group[i].progress == PastTrial::Progress::cut_off) first.progress = PastTrial::Progress::cut_off;
         }
-        if (group.size() < copies) first.progress = PastTrial::Progress::cut_off;  // others have not begun
+        if (copies.race && !failed) first.losses = means[out.size() - 1];
+        if (std::ssize(group) < copies.first()) first.progress = PastTrial::Progress::cut_off;  // others have not begun
         if (!failed) continue;
         first.losses.back() = k_failed;
         first.progress = PastTrial::Progress::ended;
@@ -122,7 +156,7 @@ std::vector<PastTrial> past_trials(RecordedRun const& run, SearchConfig const& s
             fmt::format("{}: has no {} (its search.metric was {})", run.directory.string(),
                         objectives.empty() ? search.metric : fmt::format("{}", fmt::join(search.front.names, ", ")),
                         run.experiment.search.metric));
-    return without_copies(std::move(trials), static_cast<std::size_t>(run.experiment.search.copies.first()));
+    return without_copies(std::move(trials), run.experiment.search.copies);
 }
 
 Json to_json(std::vector<PastTrial> const& past) {

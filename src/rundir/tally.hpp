@@ -4,6 +4,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -49,17 +50,14 @@ struct ComparedBy {
 };
 
 // The trials of one configuration (search.repeats, search.folds): group g is the trials g * copies and the copies - 1 that
-// follow. In a race the trials with the same configuration that have a lap.
+// follow. In a race the trials with the same configuration that have a lap. There copies count once they have ended, besides
+// the first, and the mean of few copies is what that of all would be (search/race.hpp).
 struct GroupTally {
     std::vector<TrialId> trials;
     std::vector<double> values;  // of each: of its best epoch, or of its last, as the objective says; NaN: none
-    std::optional<double> mean;  // none: one has failed or has no value, or no lap yet
+    std::optional<double> mean;  // none: one has failed or has no value
     double spread = 0;           // standard deviation (n - 1)
 };
-
-// Of groups with a mean. A configuration with more copies comes first: a race has left the others, and few copies may have
-// a good mean by chance.
-bool ranks_before(GroupTally const& a, GroupTally const& b, Mode mode);
 
 // With groups, the best trial is known only at the end of the run: then the best state of every trial is kept.
 bool keeps_every_best(Experiment const& experiment);
@@ -77,6 +75,7 @@ public:
 
     // Needed in a race, at any time before groups(); repetitions change nothing.
     void tell_configuration(TrialId trial, Assignment const& assignment);
+    void tell_end(TrialId trial) { ended_.insert(trial); }
 
     TrialTally const& of(TrialId trial) const;  // zeros for a trial that finished no lap
     // The lowest id of equals. In groups: of the group with the best mean the one with the best epoch; a group without a
@@ -107,15 +106,17 @@ private:
     void add_exchange(LapRecord const& record);
     std::optional<TrialId> best_of(std::vector<TrialId> const& trials) const;
     GroupTally group(std::vector<TrialId> trials) const;
+    std::vector<GroupTally> racing_groups() const;
 
     std::string metric_;
     Mode mode_;
     ComparedBy comparison_;
     std::map<TrialId, TrialTally> trials_;
     std::map<TrialId, Assignment> configurations_;  // in a race
-    std::map<TrialId, double> alone_s_;             // seconds that the trial's laps take if every trainer is free
-    std::vector<double> busy_s_;                    // by trainer
-    Histogram gaps_s_;                              // UnitRecord::wait_s where the unit was queued
+    std::set<TrialId> ended_;
+    std::map<TrialId, double> alone_s_;  // seconds that the trial's laps take if every trainer is free
+    std::vector<double> busy_s_;         // by trainer
+    Histogram gaps_s_;                   // UnitRecord::wait_s where the unit was queued
     std::vector<double> exposed_s_;
     std::vector<std::int64_t> staleness_;
     std::int64_t units_ = 0, hops_ = 0, hop_bytes_ = 0, sync_rounds_ = 0;

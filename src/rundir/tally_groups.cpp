@@ -8,6 +8,7 @@
 #include "experiment/reader.hpp"
 #include "experiment/run_config.hpp"
 #include "rundir/tally.hpp"
+#include "search/race.hpp"
 
 namespace hopscotch {
 namespace {
@@ -25,47 +26,63 @@ bool keeps_every_best(Experiment const& experiment) {
     return experiment.run.keep_best == KeepBest::trial || experiment.search.copies.count() > 1;
 }
 
-bool ranks_before(GroupTally const& a, GroupTally const& b, Mode mode) {
-    if (a.trials.size() != b.trials.size()) return a.trials.size() > b.trials.size();
-    return better(*a.mean, *b.mean, mode);
-}
-
 void Tally::tell_configuration(TrialId trial, Assignment const& assignment) {
     if (comparison_.race) configurations_.try_emplace(trial, configuration_of(assignment));
 }
 
 GroupTally Tally::group(std::vector<TrialId> trials) const {
     GroupTally out;
+    std::vector<double> counted;
     bool complete = true;
     for (auto const id : trials) {
         auto const& trial = of(id);
         auto const& lap = comparison_.objective == Objective::best ? trial.best : trial.last;
-        out.values.push_back(lap ? metric_value(*lap, metric_) : k_no_score);
-        complete = complete && !trial.failed && std::isfinite(out.values.back());
+        bool const counts = !comparison_.race || id == trials.front() || ended_.contains(id);
+        out.values.push_back(lap && counts ? metric_value(*lap, metric_) : k_no_score);
+        complete = complete && !trial.failed && (!counts || std::isfinite(out.values.back()));
+        if (counts) counted.push_back(out.values.back());
     }
     out.trials = std::move(trials);
     if (!complete) return out;
-    out.mean = std::accumulate(out.values.begin(), out.values.end(), 0.0) / static_cast<double>(out.values.size());
-    out.spread = spread_of(out.values, *out.mean);
+    out.mean = std::accumulate(counted.begin(), counted.end(), 0.0) / static_cast<double>(counted.size());
+    out.spread = spread_of(counted, *out.mean);
+    return out;
+}
+
+std::vector<GroupTally> Tally::racing_groups() const {
+    std::vector<std::vector<TrialId>> trials;
+    std::map<std::string, std::size_t> numbers;
+    for (auto const& [trial, configuration] : configurations_) {
+        auto const number = numbers.try_emplace(to_json(configuration).dump(), trials.size()).first->second;
+        trials.resize(std::max(trials.size(), number + 1));
+        trials[number].push_back(trial);
+    }
+    std::vector<GroupTally> out;
+    std::vector<std::size_t> with_mean;
+    std::vector<CopyLosses> values;
+    for (auto& each : trials) {
+        out.push_back(group(std::move(each)));
+        if (!out.back().mean) continue;
+        with_mean.push_back(out.size() - 1);
+        auto& copies = values.emplace_back();
+        for (auto const value : out.back().values)
+            if (std::isfinite(value)) copies.push_back(value);
+    }
+    auto const means = race_means(values);
+    for (std::size_t i = 0; i < means.size(); ++i) out[with_mean[i]].mean = means[i];
     return out;
 }
 
 std::vector<GroupTally> Tally::groups() const {
     std::vector<GroupTally> out;
     if (comparison_.copies == 1 || trials_.empty()) return out;
-    std::vector<std::vector<TrialId>> groups;
-    std::map<std::string, std::size_t> of_configuration;  // in a race
-    for (auto const& [trial, configuration] : configurations_) {
-        auto const number = of_configuration.try_emplace(to_json(configuration).dump(), groups.size()).first->second;
-        groups.resize(std::max(groups.size(), number + 1));
-        groups[number].push_back(trial);
-    }
+    if (comparison_.race) return racing_groups();
     int const copies = comparison_.copies;
-    for (int first = 0; !comparison_.race && first <= trials_.rbegin()->first.value; first += copies) {
-        auto& group = groups.emplace_back();
-        for (int copy = 0; copy < copies; ++copy) group.push_back(TrialId(first + copy));
+    for (int first = 0; first <= trials_.rbegin()->first.value; first += copies) {
+        std::vector<TrialId> trials;
+        for (int copy = 0; copy < copies; ++copy) trials.push_back(TrialId(first + copy));
+        out.push_back(group(std::move(trials)));
     }
-    for (auto& trials : groups) out.push_back(group(std::move(trials)));
     return out;
 }
 
@@ -86,7 +103,7 @@ std::optional<TrialId> Tally::best_of(std::vector<TrialId> const& trials) const 
 std::optional<TrialId> Tally::best_trial() const {
     std::optional<GroupTally> best;
     for (auto& each : groups())
-        if (each.mean && (!best || ranks_before(each, *best, mode_))) best = std::move(each);
+        if (each.mean && (!best || better(*each.mean, *best->mean, mode_))) best = std::move(each);
     if (best) return best_of(best->trials);
     std::vector<TrialId> all;
     for (auto const& [id, trial] : trials_) all.push_back(id);

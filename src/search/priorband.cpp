@@ -81,9 +81,12 @@ private:
         return by_best / (by_best + by_prior);
     }
 
+    // As in Cube::log_prior, keys that are absent say nothing.
     double log_nearness(VectorXd const& best, VectorXd const& point) const {
         double out = 0;
+        auto const present = cube_.present_at(point.cwiseMax(0)), in_best = cube_.present_at(best.cwiseMax(0));
         for (Index i = 0; i < cube_.size(); ++i) {
+            if (!present[static_cast<std::size_t>(i)] || !in_best[static_cast<std::size_t>(i)]) continue;
             if (auto const& side = cube_.side(i); side.is_category()) {
                 auto const n = static_cast<double>(side.values);
                 out += std::log(k_changed + (point[i] == best[i] ? (1 - k_changed) * n : 0));

@@ -50,13 +50,18 @@ public:
         best_ = static_cast<std::size_t>(std::ranges::min_element(means_) - means_.begin());
     }
 
-    std::vector<std::size_t> best(std::size_t count) const {
-        std::vector<std::size_t> order(means_.size());
-        std::iota(order.begin(), order.end(), std::size_t{0});
-        std::ranges::stable_sort(order, {}, [&](std::size_t i) { return means_[i]; });
-        order.resize(std::min(order.size(), count));
-        std::ranges::sort(order);
-        return order;
+    std::vector<std::size_t> order() const {
+        std::vector<std::size_t> out(means_.size());
+        std::iota(out.begin(), out.end(), std::size_t{0});
+        std::ranges::stable_sort(out, {}, [&](std::size_t i) { return means_[i]; });
+        return out;
+    }
+
+    std::vector<double> means() const {
+        auto out = means_;
+        double const effect = std::accumulate(effects_.begin(), effects_.end(), 0.0) / static_cast<double>(effects_.size());
+        for (auto& mean : out) mean += effect;
+        return out;
     }
 
     // Of what configurations and copies do not explain.
@@ -93,6 +98,10 @@ private:
 
 }  // namespace
 
+std::vector<double> race_means(std::vector<CopyLosses> const& configurations) {
+    return configurations.empty() ? std::vector<double>() : Race(configurations).means();
+}
+
 double student_quantile(double p, std::size_t degrees) {
     auto const n = static_cast<double>(degrees);
     double const tails = 2 * (1 - p);  // both together
@@ -119,14 +128,11 @@ double student_quantile(double p, std::size_t degrees) {
 std::vector<std::size_t> racers(std::vector<CopyLosses> const& configurations, std::size_t most) {
     if (configurations.empty()) return {};
     Race const race(configurations);
-    std::vector<std::size_t> out;
-    if (most_copies(configurations) == 1) {
-        out = race.best(k_first_racers);
-    } else {
-        auto const noise = race.noise();
-        for (std::size_t i = 0; i < configurations.size(); ++i)
-            if (race.may_be_best(i, noise)) out.push_back(i);
-    }
+    auto out = race.order();
+    if (most_copies(configurations) == 1)
+        out.resize(std::min(out.size(), k_first_racers));
+    else
+        std::erase_if(out, [&, noise = race.noise()](std::size_t i) { return !race.may_be_best(i, noise); });
     std::erase_if(out, [&](std::size_t i) { return configurations[i].size() >= most; });
     return out;
 }

@@ -11,8 +11,12 @@ namespace hopscotch {
 // Losses of the copies 0, 1, ... of a configuration, lower is better; at least one.
 using CopyLosses = std::vector<double>;
 
-// Indices, in their order. most: copies that one configuration may have. Nobody has two copies yet: the best few.
+// Indices, best first. most: copies that one configuration may have. If none has two copies yet: the best few.
 std::vector<std::size_t> racers(std::vector<CopyLosses> const& configurations, std::size_t most);
+
+// Of each configuration the mean that all copies would have: what the copies that it lacks add to all others is added. Also
+// of values that are better if they are higher.
+std::vector<double> race_means(std::vector<CopyLosses> const& configurations);
 
 // Student's t with a whole number of degrees of freedom, at least 1: the value that is exceeded with probability 1 - p, for
 // 0.5 < p < 1. To 4 digits or better from 3 degrees on, else to machine precision (Hill, CACM 13, 1970, algorithm 396).

@@ -84,7 +84,7 @@ std::vector<GroupTally const*> ranked_groups(Summary const& summary) {
     for (auto const& group : summary.groups)
         if (group.mean) out.push_back(&group);
     std::stable_sort(out.begin(), out.end(),
-                     [&](auto const* a, auto const* b) { return ranks_before(*a, *b, summary.result.mode); });
+                     [&](auto const* a, auto const* b) { return better(*a->mean, *b->mean, summary.result.mode); });
     return out;
 }
 

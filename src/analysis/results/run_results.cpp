@@ -17,6 +17,7 @@
 #include "rundir/metrics.hpp"
 #include "rundir/trial_states.hpp"
 #include "rundir/unit_file.hpp"
+#include "search/race.hpp"
 #include "view/run_view.hpp"
 
 namespace hopscotch {
@@ -71,21 +72,32 @@ void add_progress(RunResults& data) {
     }
 }
 
+bool has_failed(TrialResults const& trial) {
+    return trial.status == name_of(TrialStatus::failed) || trial.status == name_of(TrialStatus::diverged);
+}
+
 double value_of_trial(TrialResults const& trial, Objective objective) {
-    bool const failed = trial.status == name_of(TrialStatus::failed) || trial.status == name_of(TrialStatus::diverged);
-    if (!trial.best || failed) return k_no_score;
+    if (!trial.best || has_failed(trial)) return k_no_score;
     return objective == Objective::best ? trial.best->value : trial.curve.back().value;
 }
 
-// The mean of copies counts only if all of them have a value.
-void finish_group(GroupResults& group, RunResults const& data, Copies const& copies) {
+// As in the summary: in a race copies count once they have ended, besides the first.
+bool counts(TrialResults const& trial, bool first, Copies const& copies) {
+    if (!copies.race || first || has_failed(trial)) return true;
+    bool const has_ended = trial.status == name_of(TrialStatus::finished) || trial.status == name_of(TrialStatus::stopped);
+    return has_ended && !trial.curve.empty();
+}
+
+// The copies of a configuration. Their mean counts only if all of them have a value. Returns the values.
+std::vector<double> finish_group(GroupResults& group, RunResults const& data, Copies const& copies) {
     auto const& first = data.trials[group.trials.front()];
     group.assignment = configuration_of(first.assignment);
     group.epochs = first.epochs;
     group.value = first.best ? first.best->value : k_no_score;
-    if (copies.count() == 1) return;
+    if (copies.count() == 1) return {};
     std::vector<double> values;
     for (auto const i : group.trials) {
+        if (!counts(data.trials[i], i == group.trials.front(), copies)) continue;
         values.push_back(value_of_trial(data.trials[i], data.run.experiment.search.objective));
         group.epochs = std::min(group.epochs, data.trials[i].epochs);
     }
@@ -96,29 +108,40 @@ void finish_group(GroupResults& group, RunResults const& data, Copies const& cop
     double squares = 0;
     for (double const value : values) squares += (value - group.value) * (value - group.value);
     group.spread = values.size() > 1 ? std::sqrt(squares / (count - 1)) : 0;
+    return values;
 }
 
-void add_groups(RunResults& data) {
-    auto const& copies = data.run.experiment.search.copies;
-    std::map<int, GroupResults> groups;  // by the number of the group; in a race by its first trial
+// By the number of the group; in a race by its first trial.
+std::map<int, GroupResults> groups_of(RunResults const& data, Copies const& copies) {
+    std::map<int, GroupResults> out;
     std::map<std::string, int> firsts;
     for (std::size_t i = 0; i < data.trials.size(); ++i) {
         auto const& trial = data.trials[i];
         auto number = trial.id.value / copies.count();
         if (copies.race)
             number = firsts.try_emplace(to_json(configuration_of(trial.assignment)).dump(), trial.id.value).first->second;
-        groups[number].trials.push_back(i);
+        out[number].trials.push_back(i);
     }
-    for (auto& [number, group] : groups) {
-        finish_group(group, data, copies);
+    return out;
+}
+
+void add_groups(RunResults& data) {
+    auto const& copies = data.run.experiment.search.copies;
+    std::vector<CopyLosses> values;
+    for (auto& [number, group] : groups_of(data, copies)) {
+        auto of_copies = finish_group(group, data, copies);
+        if (std::isfinite(group.value)) {
+            data.ranking.push_back(data.groups.size());
+            values.push_back(std::move(of_copies));
+        }
         data.groups.push_back(std::move(group));
     }
-    for (std::size_t g = 0; g < data.groups.size(); ++g)
-        if (std::isfinite(data.groups[g].value)) data.ranking.push_back(g);
+    if (copies.race) {
+        auto const means = race_means(values);
+        for (std::size_t i = 0; i < means.size(); ++i) data.groups[data.ranking[i]].value = means[i];
+    }
     std::ranges::stable_sort(data.ranking, [&](std::size_t a, std::size_t b) {
-        auto const &one = data.groups[a], &other = data.groups[b];
-        if (one.trials.size() != other.trials.size()) return one.trials.size() > other.trials.size();
-        return better(one.value, other.value, data.mode);
+        return better(data.groups[a].value, data.groups[b].value, data.mode);
     });
 }
 

@@ -26,7 +26,6 @@ namespace {
 struct Ranked {
     TrialId trial;
     double of_group = 0, value = 0;
-    std::size_t copies = 1;
 };
 
 // Of a summary.json.
@@ -34,14 +33,11 @@ std::vector<Ranked> ranked_trials(Json const& summary) {
     auto const mode = summary.at("mode").string() == "max" ? Mode::max : Mode::min;
     auto const& metric = summary.at("metric").string();
     std::map<std::int64_t, double> of_group;
-    std::map<std::int64_t, std::size_t> copies;
     if (auto const* groups = summary.find("groups"))
         for (auto const& group : groups->array())
-            for (auto const& trial : group.at("trials").array()) {
+            for (auto const& trial : group.at("trials").array())
                 of_group[trial.integer()] =
                     group.at("mean").is_null() ? std::numeric_limits<double>::quiet_NaN() : group.at("mean").number();
-                copies[trial.integer()] = group.at("trials").array().size();
-            }
     std::vector<Ranked> out;
     for (auto const& trial : summary.at("trials").array()) {
         if (trial.at("best").is_null()) continue;
@@ -49,12 +45,10 @@ std::vector<Ranked> ranked_trials(Json const& summary) {
         auto const* value = trial.at("best").find(metric);
         if (value == nullptr || !value->is_number()) continue;
         auto const group = of_group.find(id);
-        out.push_back({TrialId(static_cast<int>(id)), group == of_group.end() ? value->number() : group->second,
-                       value->number(), copies[id]});
+        out.push_back(
+            {TrialId(static_cast<int>(id)), group == of_group.end() ? value->number() : group->second, value->number()});
     }
     std::stable_sort(out.begin(), out.end(), [&](Ranked const& a, Ranked const& b) {
-        // As the leaderboard: a race has left configurations with fewer copies.
-        if (std::isfinite(a.of_group) && std::isfinite(b.of_group) && a.copies != b.copies) return a.copies > b.copies;
         if (better(a.of_group, b.of_group, mode)) return true;
         if (better(b.of_group, a.of_group, mode)) return false;
         return better(a.value, b.value, mode);
