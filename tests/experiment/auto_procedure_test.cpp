@@ -43,6 +43,9 @@ TEST(Auto, LongTrainingsEndEarly) {
     EXPECT_EQ(chosen(R"(, "trials": 40)", k_space + R"(, "train": {"epochs": 6})"), "asha with gp");
     EXPECT_EQ(chosen(R"(, "trials": 40, "sampler": "nsga2")"), "asha with nsga2") << "the user's own";
     auto const lengths = R"("space": {"train.epochs": {"type": "int", "low": 2, "high": 90}})";
+    EXPECT_EQ(chosen(R"(, "trials": 40)",
+                     R"("space": {"train.epochs": [9], "model.a": {"type": "float", "low": 0, "high": 1}})"),
+              "asha with gp");
     EXPECT_EQ(chosen(R"(, "trials": 40)", lengths), "gp") << "a rule cannot compare trials of different lengths";
 }
 
@@ -68,7 +71,7 @@ TEST(Auto, IsWrittenIntoTheDocument) {
     EXPECT_EQ(*search.find("procedure"), Json("asha"));
     EXPECT_EQ(*search.find("sampler"), Json("gp"));
     EXPECT_EQ(*search.find("chosen_because"),
-              Json("of 40 trials of 10 epochs most can end early, and gp learns most from each result"));
+              Json("asha with gp: of 40 trials of 10 epochs most can end early, and gp learns most from each result"));
     EXPECT_EQ(
         text_of_choice(experiment),
         "procedure: asha with gp (chosen by auto: of 40 trials of 10 epochs most can end early, and gp learns most from "
@@ -81,19 +84,40 @@ TEST(Auto, IsWrittenIntoTheDocument) {
 }
 
 TEST(Auto, ARunKeepsItsChoice) {
-    auto const before = read(R"(, "trials": 500)", k_space + R"(, "train": {"epochs": 3})");
-    auto now = read(R"(, "trials": 600)", k_space + R"(, "train": {"epochs": 3})");
-    EXPECT_EQ(now.search.procedure, "tpe");
+    std::string const few = R"("space": {"train.batch_size": [16, 32, 64], "model.dropout": [0, 0.1, 0.2, 0.3]})";
+    auto const before = read(R"(, "trials": 9, "eta": 2)", few).document;
+    auto const text = document(few + R"(, "search": {"procedure": "auto", "trials": 12, "eta": 2})");
+    EXPECT_NE(complaints(text).find("eta belongs to"), std::string::npos) << "it would be a grid";
     Problems problems("e.json");
-    keep_chosen_procedure(now, before.document, problems);
+    std::string asked;
+    auto const now = read_experiment(text, {}, problems, [&](std::string const& run_dir) {
+        asked = run_dir;
+        return before;
+    });
     EXPECT_EQ(problems.text(), "");
-    EXPECT_EQ(now.search.procedure, "gp");
+    EXPECT_EQ(asked, "r");
+    EXPECT_EQ(now.search.procedure, "asha");
     EXPECT_EQ(now.search.sampler, "gp");
-    EXPECT_EQ(*now.search.trials, 600);
-    EXPECT_EQ(text_of_choice(now), text_of_choice(before));
-    auto longer = read(R"(, "trials": 600)");
-    keep_chosen_procedure(longer, before.document, problems);
-    EXPECT_EQ(longer.search.sampler, "gp") << "its own sampler is gone";
+    EXPECT_EQ(*now.search.trials, 12);
+    EXPECT_NE(text_of_choice(now).find("of 9 trials"), std::string::npos);
+    auto const named = read_experiment(document(), {}, problems, [&](std::string const&) { return before; });
+    EXPECT_EQ(named.search.procedure, "grid") << "only auto asks";
+}
+
+TEST(Auto, PriorsAreNotIgnored) {
+    std::string const few = R"("space": {"model.dropout": {"type": "choice", "values": [0, 0.1], "prior": [1, 2]}})";
+    EXPECT_EQ(chosen(R"(, "trials": 2)", few), "sobol");
+}
+
+TEST(Auto, TheReasonIsThatOfTheSearch) {
+    auto const reason = text_of_choice(read(R"(, "trials": 40, "sampler": "nsga2")"));
+    EXPECT_EQ(reason.find("gp"), std::string::npos) << reason;
+    auto const experiment = read(R"(, "trials": 40)");
+    auto copied = experiment.document;
+    copied.set("search.procedure", "median");
+    Problems problems("e.json");
+    EXPECT_EQ(text_of_choice(read_experiment(copied.dump(), {}, problems)), "") << "of another search";
+    EXPECT_EQ(problems.text(), "");
 }
 
 TEST(Auto, MistakesAreStillTold) {
@@ -101,8 +125,10 @@ TEST(Auto, MistakesAreStillTold) {
         return complaints(document(k_space + R"(, "search": {"procedure": "auto")" + search + "}"));
     };
     EXPECT_EQ(said(""),
-              "e.json:2:100: /search/trials: missing (required); say how many configurations sobol search should "
+              "e.json:2:100: /search/trials: missing (required); say how many configurations the search should "
               "draw, for example 16");
+    EXPECT_NE(said(R"(, "trials": 3, "eta": 3)").find("(the procedure that auto chose here is \"sobol\")"),
+              std::string::npos);
     EXPECT_NE(said(R"(, "trials": "many")").find("/search/trials: expected an integer"), std::string::npos);
     EXPECT_NE(said(R"(, "trials": 40, "eta": 3, "keep": 2)").find("keep belongs to"), std::string::npos);
     EXPECT_NE(said(R"(, "trials": 40, "configurations": [])").find("configurations belongs to manual"), std::string::npos);

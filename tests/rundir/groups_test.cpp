@@ -57,27 +57,33 @@ TEST(Groups, TheObjectiveSaysWhichEpochCounts) {
     }
 }
 
-// The trials of a configuration have any numbers, and one that a race has left has fewer of them.
-TEST(Groups, InARaceMoreCopiesComeFirst) {
-    Tally tally("val_accuracy", Mode::max, 2, {Objective::last, 3, true});
-    std::vector<std::string> const configurations{"a", "b", "c", "a", "b", "a"};
-    std::vector<double> const correct{6, 7, 8, 6, 5, 7};
-    for (std::size_t i = 0; i < correct.size(); ++i) {
-        Assignment const assignment{{"model.x", configurations[i]}, {"search.repeat", static_cast<std::int64_t>(i)}};
-        tally.tell_configuration(TrialId(i), assignment);
-        add(tally, static_cast<int>(i), {correct[i]});
-    }
+// The trials of a configuration have any numbers, and fewer than all copies. The second copy is harder for all by 2/8.
+TEST(Groups, InARaceFewCopiesAreComparedWithMany) {
+    Tally tally("val_accuracy", Mode::max, 2, {Objective::last, 2, true});
+    auto const tell = [&](int trial, std::string const& configuration, int copy, std::vector<double> const& correct) {
+        Assignment const assignment{{"model.x", configuration}, {"search.repeat", static_cast<std::int64_t>(copy)}};
+        tally.tell_configuration(TrialId(trial), assignment);
+        add(tally, trial, correct);
+    };
+    tell(0, "a", 0, {7});
+    tell(1, "b", 0, {5});
+    tell(2, "c", 0, {6});
+    tell(3, "a", 1, {5});
+    tell(4, "b", 1, {3});
+    EXPECT_EQ(tally.groups()[0].mean, 7.0 / 8) << "trial 3 has not ended";
+    tally.tell_end(TrialId(3));
+    tally.tell_end(TrialId(4));
     auto const groups = tally.groups();
     ASSERT_EQ(groups.size(), 3U);
-    EXPECT_EQ(groups[0].trials, (std::vector{TrialId(0), TrialId(3), TrialId(5)}));
-    EXPECT_EQ(groups[1].trials, (std::vector{TrialId(1), TrialId(4)}));
-    EXPECT_EQ(groups[2].mean, 1.0);
-    EXPECT_EQ(tally.best_trial(), TrialId(5)) << "of the configuration with three copies, though one copy of c is better";
-    EXPECT_TRUE(ranks_before(groups[0], groups[2], Mode::max));
-    EXPECT_TRUE(ranks_before(groups[1], groups[2], Mode::max));
+    EXPECT_EQ(groups[0].trials, (std::vector{TrialId(0), TrialId(3)}));
+    EXPECT_EQ(groups[2].trials, (std::vector{TrialId(2)}));
+    EXPECT_DOUBLE_EQ(*groups[0].mean, 6.0 / 8);
+    EXPECT_DOUBLE_EQ(*groups[1].mean, 4.0 / 8);
+    EXPECT_DOUBLE_EQ(*groups[2].mean, 5.0 / 8) << "as if it had the hard copy, too";
+    EXPECT_EQ(tally.best_trial(), TrialId(0));
     fail(tally, 3, 1);
     EXPECT_FALSE(tally.groups()[0].mean);
-    EXPECT_EQ(tally.best_trial(), TrialId(1));
+    EXPECT_EQ(tally.best_trial(), TrialId(2));
 }
 
 TEST(Groups, AFailedOrMissingMemberComesLast) {
