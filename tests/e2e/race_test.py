@@ -63,7 +63,7 @@ class Races(Case):
         self.assertIn("only its own search can be played (search.race", err)
         code, out, err = self.run_hopscotch("replay", "quiet")
         self.assertEqual((code, err), (0, ""), out)
-        code, out, err = self.run_hopscotch("predict", "quiet", self.dataset, "--ensemble", "2", "--out", "p.csv")
+        code, out, err = self.run_hopscotch("predict", "quiet", "digits", "--ensemble", "2", "--out", "p.csv")
         self.assertEqual(code, 0, out + err)
         more = {**REPEATS, "trials": 9}
         self.write(searching(more, "quiet"))
@@ -80,6 +80,22 @@ class Races(Case):
         trained = sum(trial["epochs"] for trial in self.summary("paid")["trials"])
         self.assertGreaterEqual(trained, 80)
         self.assertLess(trained, 80 + 9)
+
+    def test_a_race_that_is_cut_off_has_the_best_one_first(self):
+        """A further copy of one of the two can be paid."""
+        search = {
+            "procedure": "manual",
+            "configurations": [{"train.optimizer.lr": 1e-6}, {"train.optimizer.lr": 0.01}],
+            "repeats": 3,
+            "race": True,
+            "budget": {"epochs": 27},
+        }
+        self.run_once(search, "cut", "--trainers", "2")
+        summary = self.summary("cut")
+        self.assertEqual([group["trials"] for group in summary["groups"]], [[0], [1, 2]])
+        self.assertIn(summary["best_trial"], (1, 2))
+        code, out, err = self.run_hopscotch("report", "cut", "--text")
+        self.assertRegex(out, r"(?m)^ *1-2 +0[.]9")
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ TEST(SearchSection, CopiesOfAConfiguration) {
         said(R"({"folds": 3, "race": true, "budget": {"target": 0.9}})"),
         "e.json:2:32: /search/race: would go on after the end that budget.target or budget.patience set; leave it out");
     EXPECT_EQ(said(R"({"procedure": "random", "repeats": 3, "race": true, "budget": {"epochs": 9}})"),
-              "e.json:2:56: /search/race: would never begin (first copies spend all of budget.epochs); set search.trials");
+              "e.json:2:57: /search/race: would never begin (first copies spend all of budget.epochs); set search.trials");
     EXPECT_EQ(said(R"({"procedure": "ablation", "folds": 3, "race": true})",
                    R"("space": {"train.optimizer.lr": [0.1, 0.2]})"),
               "e.json:2:57: /search/race: has no use with ablation (which needs all copies of every trial); leave it out");
