@@ -150,7 +150,7 @@ class Searches(Case):
             self.assertEqual(self.everything(f"out{laps}"), expected, out + err)
 
     def test_auto_keeps_its_choice(self):
-        """Ten trials would be another case than eight."""
+        """With ten trials it would choose something else."""
         self.run_once({"procedure": "auto", "trials": 8}, "auto", "--trainers", "2")
         self.write(searching({"procedure": "auto", "trials": 10}, "auto"))
         code, out, err = self.run_hopscotch("run", "e.json", "--resume", "--trainers", "3")
