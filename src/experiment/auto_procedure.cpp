@@ -44,7 +44,7 @@ void count_points(Json const& document, Case& out) {
     if (auto const* space = document.find("space"); space != nullptr) experiment.space = *space;
     Problems told_later("");
     auto const space = read_space(experiment, told_later);
-    bool values_are_alike = true;  // else a grid would ignore what the user expects
+    bool has_priors = false;  // which a grid would ignore
     out.points = space.parameters.empty() ? std::nullopt : std::optional<std::int64_t>(1);
     for (auto const& parameter : space.parameters) {
         auto const values = all_values(parameter);
@@ -52,13 +52,13 @@ void count_points(Json const& document, Case& out) {
         out.keys += has_one ? 0U : 1U;
         if (parameter.path == "train.epochs" || parameter.path == "train")
             out.epochs = has_one && values->front().is_integer() ? values->front().integer() : 0;
-        if (parameter.prior) values_are_alike = false;
+        has_priors |= parameter.prior.has_value();
         if (!values || !out.points || *out.points > k_most_trials)
             out.points.reset();
         else
             *out.points *= std::ssize(*values);
     }
-    if (!values_are_alike) out.points.reset();
+    if (has_priors) out.points.reset();
 }
 
 Case case_of(Json const& document) {
@@ -98,10 +98,6 @@ Choice choose(Case const& it) {
     if (it.keys > most_keys) return {many_keys, none, fmt::format("the space has more than {} keys", most_keys)};
     return {few_trials, none, fmt::format("{} trials are too few to learn from: they are spread evenly", trials)};
 }
-
-}  // namespace
-
-namespace {
 
 // "asha with gp"
 std::string name_of_search(Json const& section) {
