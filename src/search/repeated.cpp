@@ -15,8 +15,8 @@ namespace hopscotch {
 
 RepeatedSearch::RepeatedSearch(std::unique_ptr<Search> inner, SearchConfig const& search, LastEpoch last_epoch)
     : inner_(std::move(inner)),
-      folds_(search.copies.folds),
       repeats_(search.copies.repeats),
+      folds_(search.copies.folds),
       copies_(search.copies.count()),
       first_copies_(search.copies.first()),
       budget_(search.budget.epochs),

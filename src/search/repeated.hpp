@@ -80,7 +80,7 @@ private:
     std::int64_t trained_epochs() const;
 
     std::unique_ptr<Search> inner_;
-    int folds_, repeats_, copies_, first_copies_;
+    int repeats_, folds_, copies_, first_copies_;
     std::optional<std::int64_t> budget_;  // of epochs
     LastEpoch last_epoch_;
     std::vector<Group> groups_;       // by inner trial
