@@ -102,8 +102,10 @@ void Parzen::add_log_densities(std::size_t key, double x, std::vector<double>& t
     auto const& axis = axes_[key];
     auto const& [mu, sigma, precision, mass, log_scale] = kernels_[key];
     if (axis.categories > 0) {
-        double const hit = std::log(probability(key, 0, mu.empty() ? x : mu[0])), miss = std::log(probability(key, 0, -1));
-        for (std::size_t i = 0; i < mu.size(); ++i) terms[i] += mu[i] == x ? hit : miss;
+        if (!mu.empty()) {
+            double const hit = std::log(probability(key, 0, mu[0])), miss = std::log(probability(key, 0, -1));
+            for (std::size_t i = 0; i < mu.size(); ++i) terms[i] += mu[i] == x ? hit : miss;
+        }
         terms.back() += std::log(probability(key, mu.size(), x));
     } else if (axis.step > 0) {
         double const from = scaled(axis, x - axis.step / 2), to = scaled(axis, x + axis.step / 2);
