@@ -174,6 +174,26 @@ TEST(Prior, AGoodGuessHelpsEverySampler) {
     }
 }
 
+// All results are equal, so the prior alone tells the values apart. The first draw is random.
+TEST(Prior, ModelsProposeNearTheGuess) {
+    auto const near = [](std::string const& sampler, std::string const& prior) {
+        int out = 0;
+        for (std::uint64_t seed = 0; seed < 10; ++seed) {
+            auto const experiment = search_experiment(R"({"procedure": ")" + sampler + R"(", "trials": 9, "startup": 1})",
+                                                      R"({"model.a": {"type": "float", "low": 0, "high": 1)" + prior + "}}",
+                                                      R"({"epochs": 1})", std::to_string(seed));
+            auto const search = make_search(experiment);
+            FakeDirector director(*search, 1, [](TrialId, FakeDirector::Trial const&, int) { return 0.0; }, seed);
+            EXPECT_TRUE(director.run());
+            for (std::size_t i = 1; i < director.trials().size(); ++i)
+                out += std::abs(director.trials()[i].assignment[0].second.number() - 0.2) < 0.1;
+        }
+        return out;  // of 80
+    };
+    std::string const prior = R"(, "prior": {"guess": 0.2, "deviation": 0.05})";
+    for (auto const* sampler : {"tpe", "gp"}) EXPECT_GT(near(sampler, prior), near(sampler, "") + 50) << sampler;
+}
+
 TEST(Prior, ABadGuessIsOvercome) {
     for (auto const* name : {"tpe", "gp"}) {
         auto const search = R"("procedure": ")" + std::string(name) + R"(", "trials": 60)";
