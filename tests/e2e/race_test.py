@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """search.race in real runs: the copies of a configuration are trained one by one, as long as it may be the best one."""
 
+import json
+import re
+import shutil
 import unittest
 
 from search_test import Case, searching
@@ -19,9 +22,7 @@ class Races(Case):
         summary = self.summary("quiet")
         groups = summary["groups"]
         copies = search.get("repeats", 1) * search.get("folds", 1)
-        ranked = sorted(
-            (group for group in groups if group["mean"] is not None), key=lambda each: (-copies_of(each), each["mean"])
-        )
+        ranked = sorted((group for group in groups if group["mean"] is not None), key=lambda each: each["mean"])
         self.assertEqual(copies_of(ranked[0]), copies, "the best one has all its copies")
         self.assertLess(sum(map(copies_of, groups)), copies * len(groups), "some have not")
         self.assertIn(summary["best_trial"], ranked[0]["trials"])
@@ -73,6 +74,30 @@ class Races(Case):
         self.write(searching({"procedure": "tpe", "trials": 4, "startup": 2, "start_from": "quiet"}, "after"))
         self.succeed("--quiet", "--trainers", "2")
         self.assertEqual(len(self.summary("after")["trials"]), 4)
+
+    def test_what_a_killed_race_has_left(self):
+        """The first further copies have begun, and none has ended: the first copies alone count."""
+        _, summary, _ = self.raced(REPEATS)
+        first_losses = {group["trials"][0]: group["values"][0] for group in summary["groups"]}
+        best = min(first_losses, key=first_losses.get)
+        shutil.copytree(self.cwd / "quiet", self.cwd / "half")
+        lines = (self.cwd / "half/journal.jsonl").read_text().splitlines(keepends=True)
+        racers = [
+            number
+            for number, line in enumerate(map(json.loads, lines))
+            if line["event"] == "lap_done" and line["trial"] >= REPEATS["trials"]
+        ]
+        (self.cwd / "half/journal.jsonl").write_text("".join(lines[: racers[0] + 1]))
+        (self.cwd / "half/summary.json").unlink()
+        code, out, err = self.run_hopscotch("report", "half", "--text")
+        self.assertEqual(code, 0, err)
+        rows = re.findall(r"(?m)^ *(\d+)(?:[+-]\d+)? +[0-9.]+ +9 ", out)
+        self.assertEqual([*map(int, rows)], sorted(first_losses, key=first_losses.get), out)
+        search = {"procedure": "tpe", "trials": 1, "startup": 2, "start_from": "half", "start_with_best": 1}
+        self.write(searching({**search, "metric": "val_loss"}, "after"))
+        self.succeed("--quiet", "--trainers", "2")
+        configuration = {key: value for key, value in summary["trials"][best]["config"].items() if key != "search.repeat"}
+        self.assertEqual(self.summary("after")["trials"][0]["config"], configuration)
 
     def test_the_budget_of_epochs_ends_the_race(self):
         search = {**REPEATS, "budget": {"epochs": 80}}
