@@ -407,7 +407,9 @@ class Maker:
 
     def raced(self, section):
         """Now and then the copies of a configuration begin one by one."""
-        ends = section.get("budget", {}).keys() & {"target", "patience"}
+        budget = section.get("budget", {})
+        counted = "trials" in section or "trials" in budget or self.sampler in ("grid", "manual")
+        ends = budget.keys() & ({"target", "patience"} if counted else {"target", "patience", "epochs"})
         suits = self.copies and not ends and "objectives" not in section and self.procedure != "ablation"
         return {**section, "race": True} if suits and self.rare.random() < 0.4 else section
 
