@@ -84,8 +84,16 @@ AttemptEnd Attempt::run() {
         if (auto answers = pump_.settle(*this, [this] { return end_ || signal_caught() != 0; }); answers.setback)
             end_with(std::move(*answers.setback));
     if (end_ && std::holds_alternative<SignalCame>(*end_)) view_.leave();
-    if (!end_) view_.finish(triage_.trials_ended());
+    if (!end_) finish();
     return end_.value_or(TrialsEnded{});
+}
+
+void Attempt::finish() {
+    for (auto const& source : prepared_.director->ordered_sources())
+        log_warning(fmt::format("a clone of trial {} has not begun (the trial was stopped before the end of epoch {}); "
+                                "without a lap there is no state to begin with",
+                                source.trial.value, source.epoch));
+    view_.finish(triage_.trials_ended());
 }
 
 bool Attempt::work_is_left() const { return !prepared_.director->finished() || (catch_up_ && catch_up_->waits()); }

@@ -64,6 +64,7 @@ public:
 
 private:
     Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& options, OfJob of_job, RunFacts const& facts);
+    void finish();
     bool work_is_left() const;
     void hear(double timeout_s);
     void end_with(AttemptEnd end);

@@ -145,6 +145,26 @@ class Wishes(Ctl):
         code, out, err = self.run_hopscotch("replay", "out")
         self.assertEqual((code, err), (0, ""), out)
 
+    def test_a_clone_that_cannot_begin_is_told(self):
+        """A user clones a trial in its first lap, and then stops the trial before that lap ends."""
+        self.write(live(lrs=[0.1], strategy={"name": "sequential"}))
+        ordered = self.cwd / "ordered"
+        fault = {
+            "HOPSCOTCH_FAULT": "unit.begin:1:hold:1",
+            "HOPSCOTCH_FAULT_HOLD_S": str(RUN_LIMIT_S),
+            "HOPSCOTCH_FAULT_HOLD_UNTIL": str(ordered),
+        }
+        process = self.start("run", "e.json", np=2, env=fault)
+        self.wait_for_event(process, "lap_released")
+        for kind in ("clone", "stop"):
+            self.post(kind=kind, trial=0)
+            self.wait_for(lambda: kind in self.orders(), "the order", process)
+        ordered.touch()
+        out, err = self.end_of(process)
+        self.assertEqual(process.returncode, 1, out + err)  # no trial has an epoch
+        self.assertEqual(self.statuses(), [("stopped", "stopped by a user")])
+        self.assertIn("a clone of trial 0 has not begun (the trial was stopped before the end of epoch 0)", err)
+
     def test_what_makes_no_sense_is_refused(self):
         process = self.begun("--trainers", "1", lrs=[0.1, 0.2])
         for message, args in (

@@ -70,6 +70,10 @@ class Run:
         """After how many epochs it has ended; more than once, if it was taken up."""
         return [line["epochs"] for line in self.journal if line["event"] == "trial_ended" and line["trial"] == trial]
 
+    def never_got_a_lap(self, trial):
+        """It was stopped in its first lap, and no one took it up. Laps that came afterwards do not count."""
+        return not self.done[trial] or self.ends_of(trial)[-1:] == [self.first_epoch(trial)]
+
     def wrong_beginning(self):
         """Each lap begins with the state that the one before has left, or that whose clone it is."""
         before, ends = {}, {}
@@ -181,7 +185,7 @@ def lost_clone(run):
             if start[0] == source and start[1] <= epoch and run.trials[trial]["config"] == order["assignment"]
         ]
         if not fits:
-            none = not run.done[source]  # it was stopped in its first lap, and no one took it up
+            none = run.never_got_a_lap(source)
             ready = max(at, next((end for end, lap in run.done[source] if lap == epoch), len(run.journal)))
             if none or (finish is not None and (run.decides or finish <= ready)):
                 run.note("clones of sources without a lap" if none else "clones that a finish forestalled")
