@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of batch norm as plain loops over the same blocks, threads and pieces: the bits that a GPU must have.
+// Batch norm of a GPU, on the host.
 #pragma once
+#include "kernels/norm_loops.hpp"
 #include "tensor/gpu/norm_device.hpp"
 
 namespace hopscotch::testing {
 
 class HostNormDevice final : public NormDevice {
 public:
-    void run(NormForward const& pass) const override;
-    void run(NormBackward const& pass) const override;
+    void run(NormForward const& pass) const override { run_norm_loops(pass); }
+    void run(NormBackward const& pass) const override { run_norm_loops(pass); }
 };
 
 }  // namespace hopscotch::testing

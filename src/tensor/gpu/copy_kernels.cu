@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "tensor/gpu/copy_kernels.hpp"
-#include "tensor/gpu/cuda_check.hpp"
+#include "tensor/gpu/launch_kernel.hpp"
 
 namespace hopscotch {
 namespace {
@@ -43,8 +43,7 @@ void launch_copies(std::span<TensorCopy const> copies, cudaStream_t stream) {
         }
         all.first_block[all.size] = blocks;
         if (blocks == 0) continue;
-        copy_tensors<<<blocks, k_copy_threads, 0, stream>>>(all);
-        check_cuda(cudaGetLastError(), "launching copies");
+        launch_kernel("launching copies", copy_tensors, blocks, k_copy_threads, stream, all);
     }
 }
 

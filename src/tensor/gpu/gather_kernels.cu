@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "tensor/gpu/cuda_check.hpp"
 #include "tensor/gpu/gather_kernels.hpp"
+#include "tensor/gpu/launch_kernel.hpp"
 
 namespace hopscotch {
 namespace {
@@ -31,15 +31,13 @@ void launch_gather(FeatureGather const& gather, cudaStream_t stream) {
     if (gather.count == 0) return;
     auto const threads = std::min(k_threads, 32 * pieces(gather.row_size, 32));
     auto const blocks = std::min(k_most_pieces, pieces(gather.row_size, threads * k_elements_of_a_thread));
-    gather_features<<<dim3(gather.count, blocks), threads, 0, stream>>>(gather);
-    check_cuda(cudaGetLastError(), "launching the gather of features");
+    launch_kernel("launching the gather of features", gather_features, dim3(gather.count, blocks), threads, stream, gather);
 }
 
 void launch_gather(AnswerGather const& gather, cudaStream_t stream) {
     auto const answers = static_cast<std::size_t>(gather.features.count) * gather.width;
     if (answers == 0) return;
-    gather_answers<<<pieces(answers, k_threads), k_threads, 0, stream>>>(gather);
-    check_cuda(cudaGetLastError(), "launching the gather of answers");
+    launch_kernel("launching the gather of answers", gather_answers, pieces(answers, k_threads), k_threads, stream, gather);
 }
 
 }  // namespace hopscotch

@@ -6,7 +6,7 @@
 #pragma once
 #include <type_traits>
 
-#include "tensor/gpu/cuda_check.hpp"
+#include "tensor/gpu/launch_kernel.hpp"
 #include "tensor/gpu/norm_kernels.hpp"
 
 namespace hopscotch {
@@ -96,10 +96,10 @@ struct Launch {
     NormCut const& cut;
     cudaStream_t stream;
 
-    template <class Kernel, class Pass>
-    void operator()(Kernel const& kernel, Pass const& pass) const {
-        kernel<<<dim3(cut.tiles, cut.pieces), dim3(cut.across, cut.lanes), 0, stream>>>(pass);
-        check_cuda(cudaGetLastError(), "launching batch norm");
+    template <class Pass>
+    void operator()(void (*kernel)(Pass), Pass const& pass) const {
+        launch_kernel("launching batch norm", kernel, dim3(cut.tiles, cut.pieces), dim3(cut.across, cut.lanes), stream,
+                      pass);
     }
 };
 

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/norm_on_host.hpp"
+#include "kernels/norm_loops.hpp"
 
 #include <cstddef>
 #include <vector>
-
-#include "tensor/gpu/norm_pass.hpp"
 
 namespace hopscotch::testing {
 namespace {
 
 // One channel of one block after the other.
 template <class T>
-class NormOnHost {
+class NormLoops {
 public:
-    explicit NormOnHost(NormCut const& cut) : cut_(cut) {}
+    explicit NormLoops(NormCut const& cut) : cut_(cut) {}
 
     void run(NormForward const& pass) const {
         for (std::uint32_t channel = 0; channel < cut_.channels; ++channel) {
@@ -158,16 +156,16 @@ private:
 };
 
 template <class Pass>
-void run_on_host(Pass const& pass) {
+void run_typed(Pass const& pass) {
     if (pass.type == FloatType::float32)
-        NormOnHost<float>(pass.cut).run(pass);
+        NormLoops<float>(pass.cut).run(pass);
     else
-        NormOnHost<Bf16>(pass.cut).run(pass);
+        NormLoops<Bf16>(pass.cut).run(pass);
 }
 
 }  // namespace
 
-void HostNormDevice::run(NormForward const& pass) const { run_on_host(pass); }
-void HostNormDevice::run(NormBackward const& pass) const { run_on_host(pass); }
+void run_norm_loops(NormForward const& pass) { run_typed(pass); }
+void run_norm_loops(NormBackward const& pass) { run_typed(pass); }
 
 }  // namespace hopscotch::testing
