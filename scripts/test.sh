@@ -82,7 +82,7 @@ if [[ -z $sanitize ]]; then
 fi
 
 wait "$setup_of_tests"
-suite=(-R '^(core|comm|data|schedule|direct|search|rundir|view|analysis|strategy)\.' "$@")
+suite=(-R '^(core|comm|data|kernels|schedule|direct|search|rundir|view|analysis|strategy)\.' "$@")
 worst=0
 for preset in asan tsan; do
     cmake --preset "$preset" > "build-$preset.log" 2>&1 || { cat "build-$preset.log" >&2; exit 1; }

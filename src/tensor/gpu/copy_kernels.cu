@@ -43,7 +43,7 @@ void launch_copies(std::span<TensorCopy const> copies, cudaStream_t stream) {
         }
         all.first_block[all.size] = blocks;
         if (blocks == 0) continue;
-        launch_kernel("launching copies", copy_tensors, blocks, k_copy_threads, stream, all);
+        launch_kernel("launching copies", copy_tensors, LaunchShape{blocks, k_copy_threads, stream}, all);
     }
 }
 

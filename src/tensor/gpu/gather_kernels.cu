@@ -31,13 +31,15 @@ void launch_gather(FeatureGather const& gather, cudaStream_t stream) {
     if (gather.count == 0) return;
     auto const threads = std::min(k_threads, 32 * pieces(gather.row_size, 32));
     auto const blocks = std::min(k_most_pieces, pieces(gather.row_size, threads * k_elements_of_a_thread));
-    launch_kernel("launching the gather of features", gather_features, dim3(gather.count, blocks), threads, stream, gather);
+    launch_kernel("launching the gather of features", gather_features,
+                  LaunchShape{dim3(gather.count, blocks), threads, stream}, gather);
 }
 
 void launch_gather(AnswerGather const& gather, cudaStream_t stream) {
     auto const answers = static_cast<std::size_t>(gather.features.count) * gather.width;
     if (answers == 0) return;
-    launch_kernel("launching the gather of answers", gather_answers, pieces(answers, k_threads), k_threads, stream, gather);
+    launch_kernel("launching the gather of answers", gather_answers,
+                  LaunchShape{pieces(answers, k_threads), k_threads, stream}, gather);
 }
 
 }  // namespace hopscotch

@@ -7,14 +7,19 @@
 
 namespace hopscotch {
 
-// Asynchronous on the stream of the current device. what: for the Error that is thrown if the launch fails.
+struct LaunchShape {
+    dim3 blocks, threads;  // threads: of a block
+    cudaStream_t stream;   // of the current device
+};
+
+// Asynchronous. what: for the Error that is thrown if the launch fails.
 template <class... Parameters, class... Arguments>
-void launch_kernel(char const* what, void (*kernel)(Parameters...), dim3 blocks, dim3 threads, cudaStream_t stream,
+void launch_kernel(char const* what, void (*kernel)(Parameters...), LaunchShape const& shape,
                    Arguments const&... arguments) {
     cudaLaunchConfig_t launch{};
-    launch.gridDim = blocks;
-    launch.blockDim = threads;
-    launch.stream = stream;
+    launch.gridDim = shape.blocks;
+    launch.blockDim = shape.threads;
+    launch.stream = shape.stream;
     auto const code = cudaLaunchKernelEx(&launch, kernel, Parameters(arguments)...);
     if (code != cudaSuccess) cudaGetLastError();  // the next call would report this one's error again
     check_cuda(code, what);

@@ -98,8 +98,8 @@ struct Launch {
 
     template <class Pass>
     void operator()(void (*kernel)(Pass), Pass const& pass) const {
-        launch_kernel("launching batch norm", kernel, dim3(cut.tiles, cut.pieces), dim3(cut.across, cut.lanes), stream,
-                      pass);
+        launch_kernel("launching batch norm", kernel,
+                      LaunchShape{dim3(cut.tiles, cut.pieces), dim3(cut.across, cut.lanes), stream}, pass);
     }
 };
 

@@ -52,8 +52,8 @@ void launch_write(void* to, ByteView values, cudaStream_t stream) {
     require(values.size() <= k_most_written, "too many bytes for the arguments of a kernel");
     Written written;
     std::memcpy(written.values, values.data(), values.size());
-    launch_kernel("launching the write of a step's numbers", write_values, 1, 128, stream, static_cast<unsigned char*>(to),
-                  written, static_cast<std::uint32_t>(values.size()));
+    launch_kernel("launching the write of a step's numbers", write_values, LaunchShape{1, 128, stream},
+                  static_cast<unsigned char*>(to), written, static_cast<std::uint32_t>(values.size()));
 }
 
 // As launch_gather: a block for each row, several for a long one.
@@ -61,21 +61,21 @@ void launch_due_gather(StepBlock const* block, GatherSize const& size, cudaStrea
     if (size.rows == 0) return;
     auto const threads = std::min(k_threads, 32 * pieces(size.row_size, 32));
     auto const blocks = std::min(k_most_pieces, pieces(size.row_size, threads * k_elements_of_a_thread));
-    launch_kernel("launching the gather of a step's features", gather_due_features, dim3(size.rows, blocks), threads, stream,
-                  block, size);
+    launch_kernel("launching the gather of a step's features", gather_due_features,
+                  LaunchShape{dim3(size.rows, blocks), threads, stream}, block, size);
     auto const answers = static_cast<std::size_t>(size.rows) * size.answers;
-    launch_kernel("launching the gather of a step's answers", gather_due_answers, pieces(answers, k_threads), k_threads,
-                  stream, block, size);
+    launch_kernel("launching the gather of a step's answers", gather_due_answers,
+                  LaunchShape{pieces(answers, k_threads), k_threads, stream}, block, size);
 }
 
 void launch_update(FlatUpdate const& update, cudaStream_t stream) {
     if (update.size == 0) return;
     auto const blocks = std::min(k_most_blocks, pieces(update.size, k_threads));
-    launch_kernel("launching the update", update_all, blocks, k_threads, stream, update);
+    launch_kernel("launching the update", update_all, LaunchShape{blocks, k_threads, stream}, update);
 }
 
 void launch_advance(StepBlock* block, cudaStream_t stream) {
-    launch_kernel("launching the step counter", advance_step, 1, 1, stream, block);
+    launch_kernel("launching the step counter", advance_step, LaunchShape{1, 1, stream}, block);
 }
 
 }  // namespace hopscotch
