@@ -13,6 +13,7 @@
 #include "model/step_cases.hpp"
 #include "tensor/feed/workspace_impl.hpp"
 #include "tensor/gpu/admission.hpp"
+#include "tensor/gpu/remembered.hpp"
 #include "tensor/gpu/step_graphs.hpp"
 #include "tensor/gpu/step_numbers.hpp"
 #include "tensor/trial/torch_trial_model.hpp"
@@ -103,6 +104,22 @@ TEST(Admission, WhatIsKnownOfABatchCountsFromThenOn) {
     } catch (DoesNotFit const& e) {
         EXPECT_EQ(e.why(), DoesNotFit::Why::others);
     }
+}
+
+TEST(Remembered, IsAskedAgainAfterAChange) {
+    Remembered bytes;
+    std::int64_t now = 7;
+    int asked = 0;
+    auto const ask = [&] { return ++asked, now; };
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(bytes.value(0, ask), 7);
+    EXPECT_EQ(asked, 1);
+    now = 9;
+    EXPECT_EQ(bytes.value(2, ask), 9);
+    EXPECT_EQ(bytes.value(2, ask), 9);
+    EXPECT_EQ(asked, 2);
+    now = 1;  // of a thread that looked before the change, and comes late
+    EXPECT_EQ(bytes.value(1, ask), 1);
+    EXPECT_EQ(bytes.value(2, ask), 9);
 }
 
 TEST(Admission, TheDriverIsNotAskedWhereTorchHasKeptEnough) {

@@ -5,9 +5,11 @@
 #include <c10/util/Exception.h>
 
 #include <atomic>
+#include <map>
 #include <mutex>
 
 #include "tensor/gpu/device_allocator.hpp"
+#include "tensor/gpu/remembered.hpp"
 
 namespace hopscotch {
 namespace {
@@ -24,6 +26,16 @@ std::atomic<std::int64_t>& counted_refusals() {
             [](std::int64_t, std::size_t, std::size_t, std::size_t) { count.fetch_add(1, std::memory_order_relaxed); });
     });
     return count;
+}
+
+std::atomic<std::int64_t> changes_of_graphs = 0;
+
+std::int64_t ask_idle_in_graphs(std::string const& device) {
+    std::size_t out = 0;
+    for (auto const& segment : torch_memory::snapshot({0, 0}, /*include_traces=*/false).segments)
+        if (segment.device == c10::Device(device).index() && segment.owner_private_pool_id != c10::MempoolId_t{0, 0})
+            out += segment.total_size - segment.allocated_size;
+    return static_cast<std::int64_t>(out);
 }
 
 class CudaAllocator final : public DeviceAllocator {
@@ -56,12 +68,16 @@ private:
 }  // namespace
 
 std::int64_t idle_in_graphs(std::string const& device) {
-    std::size_t out = 0;
-    for (auto const& segment : torch_memory::snapshot({0, 0}, /*include_traces=*/false).segments)
-        if (segment.device == c10::Device(device).index() && segment.owner_private_pool_id != c10::MempoolId_t{0, 0})
-            out += segment.total_size - segment.allocated_size;
-    return static_cast<std::int64_t>(out);
+    static std::mutex mutex;
+    static std::map<std::string, Remembered, std::less<>> by_device;
+    auto& remembered = [&]() -> Remembered& {
+        std::lock_guard const lock(mutex);
+        return by_device[device];
+    }();
+    return remembered.value(changes_of_graphs.load(), [&] { return ask_idle_in_graphs(device); });
 }
+
+void graphs_have_changed() { changes_of_graphs.fetch_add(1); }
 
 std::unique_ptr<DeviceAllocator> make_device_allocator(std::string const& device) {
     return device == "cpu" ? nullptr : std::make_unique<CudaAllocator>(device);

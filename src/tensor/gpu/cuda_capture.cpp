@@ -17,6 +17,7 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "tensor/gpu/device_allocator.hpp"
 
 namespace hopscotch {
 namespace {
@@ -86,6 +87,13 @@ public:
     ~CapturedGraph() override { --pool_->graphs; }
     void replay() override { graph.replay(); }
 
+private:
+    struct Change {
+        ~Change() { graphs_have_changed(); }
+    };
+    Change change_;  // at its end the graph has given its memory back
+
+public:
     TorchGraph graph;
 
 private:
@@ -122,6 +130,7 @@ public:
             throw;
         }
         finish(graph, work);
+        graphs_have_changed();
         graph.forget_idle_generators();
         return captured;
     }

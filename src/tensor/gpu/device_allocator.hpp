@@ -21,8 +21,10 @@ public:
     virtual void empty_cache() = 0;              // returns the spare memory to the driver
 };
 
-// CUDA build only: bytes that captured graphs keep for their replays, and that torch uses for nothing else.
+// CUDA build only: bytes that captured graphs keep for their replays, and that torch uses for nothing else. Torch lists all
+// its blocks of all devices for this number, so it is remembered until a graph comes or goes.
 std::int64_t idle_in_graphs(std::string const& device);
+void graphs_have_changed();
 
 // Null on a CPU.
 std::unique_ptr<DeviceAllocator> make_device_allocator(std::string const& device);
