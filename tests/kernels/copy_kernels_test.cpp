@@ -10,7 +10,7 @@ namespace hopscotch {
 namespace copy_kernels_test {
 
 struct Copied {
-    std::vector<std::uint16_t> from, by_kernel, by_loop;
+    testing::Array<std::uint16_t> from, by_kernel, by_loop;
     TensorCopy copy;
 
     explicit Copied(Rng& rng) {

@@ -10,6 +10,7 @@
 namespace hopscotch {
 namespace norm_kernels_test {
 
+using testing::Array;
 using testing::random_floats;
 using testing::random_matrix;
 using testing::same_bits;
@@ -38,8 +39,8 @@ Case random_case(Rng& rng) {
 
 // What both passes read and write.
 struct Memory {
-    std::vector<std::uint16_t> x, added, y, gradient, passed, x_gradient;
-    std::vector<float> weight, bias, running_mean, running_variance, mean, inverse, weight_gradient, bias_gradient, partial;
+    Array<std::uint16_t> x, added, y, gradient, passed, x_gradient;
+    Array<float> weight, bias, running_mean, running_variance, mean, inverse, weight_gradient, bias_gradient, partial;
     std::int64_t batches = 3;
 
     Memory(Case const& of, Rng& rng) {

@@ -12,6 +12,7 @@
 namespace hopscotch {
 namespace step_kernels_test {
 
+using testing::Array;
 using testing::random_floats;
 using testing::random_numbers;
 using testing::same_bits;
@@ -19,14 +20,14 @@ using testing::same_bits;
 // A shard on the device, the order of a pass over it, and memory for one batch.
 struct Shard {
     std::uint32_t channels, height, width, rows, batch, batches, answers;
-    std::vector<std::uint8_t> bytes;
-    std::vector<float> floats, targets, scale, shift, fill;
-    std::vector<std::int64_t> labels;
-    std::vector<std::uint32_t> order;
-    std::vector<std::uint16_t> plans;
+    Array<std::uint8_t> bytes;
+    Array<float> floats, targets, scale, shift, fill;
+    Array<std::int64_t> labels;
+    Array<std::uint32_t> order;
+    Array<std::uint16_t> plans;
 
-    std::vector<float> features_out, targets_out;
-    std::vector<std::int64_t> labels_out;
+    Array<float> features_out, targets_out;
+    Array<std::int64_t> labels_out;
 
     explicit Shard(Rng& rng)
         : channels(1 + rng.below(3)),
@@ -55,11 +56,11 @@ struct Shard {
     }
 
     void add_plans(Rng& rng) {
-        for (std::size_t i = 0; i < order.size(); ++i)
-            for (std::uint32_t k = 0; k < height + width; ++k) {
-                auto const hole = rng.below(3) == 0 ? 1U << (k_plan_place_bits + rng.below(4)) : 0U;
-                plans.push_back(static_cast<std::uint16_t>(rng.below(k < height ? height : width) | hole));
-            }
+        plans = random_numbers<std::uint16_t>(order.size() * (height + width), 1, rng);
+        for (std::size_t i = 0; i < plans.size(); ++i) {
+            auto const hole = rng.below(3) == 0 ? 1U << (k_plan_place_bits + rng.below(4)) : 0U;
+            plans[i] = static_cast<std::uint16_t>(rng.below(i % (height + width) < height ? height : width) | hole);
+        }
     }
 
     AnswerGather gather() {
@@ -128,7 +129,7 @@ TEST(StepKernels, GatherWhatPlainLoopsGather) {
 }
 
 struct Parameters {
-    std::vector<float> values, gradient, mean, square, momentum, averaged;
+    Array<float> values, gradient, mean, square, momentum, averaged;
 
     Parameters(std::size_t size, Rng& rng) {
         for (auto* each : {&values, &gradient, &mean, &square, &momentum, &averaged}) *each = random_floats(size, rng);
