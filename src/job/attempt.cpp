@@ -91,7 +91,7 @@ AttemptEnd Attempt::run() {
 void Attempt::finish() {
     for (auto const& source : prepared_.director->ordered_sources())
         log_warning(
-            fmt::format("a clone of trial {} has not begun (the trial was stopped before the end of epoch {}); "
+            fmt::format("a clone of trial {} has not begun (the trial ended before the end of epoch {}); "
                         "without a lap there is no state to begin with",
                         source.trial.value, source.epoch));
     view_.finish(triage_.trials_ended());

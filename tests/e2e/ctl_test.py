@@ -163,7 +163,7 @@ class Wishes(Ctl):
         out, err = self.end_of(process)
         self.assertEqual(process.returncode, 1, out + err)  # no trial has an epoch
         self.assertEqual(self.statuses(), [("stopped", "stopped by a user")])
-        self.assertIn("a clone of trial 0 has not begun (the trial was stopped before the end of epoch 0)", err)
+        self.assertIn("a clone of trial 0 has not begun (the trial ended before the end of epoch 0)", err)
 
     def test_what_makes_no_sense_is_refused(self):
         process = self.begun("--trainers", "1", lrs=[0.1, 0.2])
