@@ -172,7 +172,14 @@ namespace {
 
 enum class Sync { yes, no };
 
-void replace(std::filesystem::path const& path, std::span<ByteView const> parts, Writers writers, Sync sync) {
+struct Manner {
+    Sync sync = Sync::yes;
+    Writers writers = Writers::one;
+    FileIdentity const* owner = nullptr;
+};
+
+void replace(std::filesystem::path const& path, std::span<ByteView const> parts, Manner manner) {
+    auto const [sync, writers, owner] = manner;
     auto const temporary = temporary_name(path, writers);
     std::error_code ignored;
     if (writers == Writers::one) std::filesystem::remove(temporary, ignored);  // a killed writer may have left one
@@ -181,6 +188,10 @@ void replace(std::filesystem::path const& path, std::span<ByteView const> parts,
             AppendFile file(temporary, AppendFile::Create::exclusively);
             for (auto const part : parts) file.append({reinterpret_cast<char const*>(part.data()), part.size()});
             sync == Sync::yes ? file.sync() : file.do_not_sync();
+        }
+        if (owner && !owner->is_current()) {
+            std::filesystem::remove(temporary, ignored);
+            return;
         }
         // The rename itself must reach the disk. All steps that can fail come before it, except fsync. Some file systems
         // cannot sync a directory (EINVAL); there is nothing to wait for then.
@@ -223,17 +234,17 @@ std::string random_word() {
 }
 
 void write_atomically(std::filesystem::path const& path, std::span<ByteView const> parts, Writers writers) {
-    replace(path, parts, writers, Sync::yes);
+    replace(path, parts, {.writers = writers});
 }
 
-void replace_quickly(std::filesystem::path const& path, std::string_view bytes) {
+void replace_quickly(std::filesystem::path const& path, std::string_view bytes, FileIdentity const* owner) {
     std::array const parts{std::as_bytes(std::span(bytes))};
-    replace(path, parts, Writers::one, Sync::no);
+    replace(path, parts, {.sync = Sync::no, .owner = owner});
 }
 
-void write_atomically(std::filesystem::path const& path, std::string_view bytes) {
+void write_atomically(std::filesystem::path const& path, std::string_view bytes, FileIdentity const* owner) {
     std::array const parts{std::as_bytes(std::span(bytes))};
-    write_atomically(path, parts);
+    replace(path, parts, {.owner = owner});
 }
 
 }  // namespace hopscotch

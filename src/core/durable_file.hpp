@@ -78,16 +78,18 @@ std::filesystem::path make_folders(std::filesystem::path const& root, std::files
 std::string random_word();
 
 // Temporary name, rename: readers see the old file or the new one, never a part. A power cut may empty or undo it. For files
-// that are written again soon. Throws Error.
-void replace_quickly(std::filesystem::path const& path, std::string_view bytes);
+// that are written again soon. owner: as of write_atomically. Throws Error.
+void replace_quickly(std::filesystem::path const& path, std::string_view bytes, FileIdentity const* owner = nullptr);
 
 // Temporary name, fsync, rename, fsync of the directory: readers see the old file or the new one, never a part. On
 // return the new file survives a power cut. Throws Error; then the old file is unchanged, unless the last step failed, the
 // fsync of the directory: then readers see the new file, and a power cut may undo it. The temporary name ends in ".tmp".
 // Writers::many: processes may write the file at the same time, each under a temporary name of its own. A killed writer
 // leaves that file; another process has to remove it.
+// owner: the path is left alone if this file is no longer current once the temporary file is there. A later owner that
+// removes the temporary file then never meets bytes of an earlier one, however long that one stood still.
 enum class Writers { one, many };
-void write_atomically(std::filesystem::path const& path, std::string_view bytes);
+void write_atomically(std::filesystem::path const& path, std::string_view bytes, FileIdentity const* owner = nullptr);
 void write_atomically(std::filesystem::path const& path, std::span<ByteView const> parts, Writers writers = Writers::one);
 
 }  // namespace hopscotch

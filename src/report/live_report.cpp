@@ -28,8 +28,8 @@ double cpu_s_of_thread() {
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-void write_view_in(std::filesystem::path const& run_dir, RunView const& view) {
-    replace_quickly(run_dir / "live.json", to_json(view).dump() + "\n");
+void write_view_in(std::filesystem::path const& run_dir, RunView const& view, FileIdentity const* journal = nullptr) {
+    replace_quickly(run_dir / "live.json", to_json(view).dump() + "\n", journal);
 }
 
 bool write_last_page(std::filesystem::path const& run_dir) {
@@ -50,10 +50,11 @@ double pause_between_pages(double every_s, double cpu_s_of_last_page) {
     return std::max(every_s, cpu_s_of_last_page / k_share);
 }
 
-// Removes the files of an earlier job: they say that no job works on the run.
+// Removes the files of an earlier job: they say that no job works on the run. That job may stand still within a write.
 LiveReport::LiveReport(std::filesystem::path run_dir, double every_s) : run_dir_(std::move(run_dir)) {
     std::error_code ignored;
-    for (auto const* name : {"report.html", "live.json"}) std::filesystem::remove(run_dir_ / name, ignored);
+    for (auto const* name : {"report.html", "live.json", "report.html.tmp", "live.json.tmp"})
+        std::filesystem::remove(run_dir_ / name, ignored);
     thread_ = std::thread([this, every_s] { work(every_s); });
 }
 
@@ -92,9 +93,9 @@ void LiveReport::work(double every_s) {
             journal = journal_;
         }
         if (view) last_view_ = std::move(*view);
-        if (view && journal.is_current()) write_view(last_view_);
+        if (view && journal.is_current()) write_view(last_view_, &journal);
         if (monotonic_s() < due_s) continue;
-        auto const cpu_s = journal.is_current() ? write_page(std::max(pause_s, every_s)) : 0;
+        auto const cpu_s = journal.is_current() ? write_page(std::max(pause_s, every_s), journal) : 0;
         pause_s = pause_between_pages(every_s, cpu_s);
         due_s = monotonic_s() + pause_s;
     }
@@ -106,21 +107,21 @@ void LiveReport::warn(std::string const& what) {
 }
 
 // Returns its CPU seconds.
-double LiveReport::write_page(double renewed_every_s) {
+double LiveReport::write_page(double renewed_every_s, FileIdentity const& journal) {
     auto const before = cpu_s_of_thread();
     try {
         auto data = read_results(run_dir_.string());
         if (data.run.status() == "running") data.now.renewed_every_s = renewed_every_s;
-        write_atomically(run_dir_ / "report.html", report_page(std::span(&data, 1)));
+        write_atomically(run_dir_ / "report.html", report_page(std::span(&data, 1)), &journal);
     } catch (std::exception const& error) {
         warn(fmt::format("the report is not renewed: {}", error.what()));
     }
     return cpu_s_of_thread() - before;
 }
 
-void LiveReport::write_view(RunView const& view) {
+void LiveReport::write_view(RunView const& view, FileIdentity const* journal) {
     try {
-        write_view_in(run_dir_, view);
+        write_view_in(run_dir_, view, journal);
     } catch (std::exception const& error) {
         warn(fmt::format("the live view is not renewed: {}", error.what()));
     }
@@ -132,7 +133,7 @@ bool LiveReport::finish(std::string_view status) {
     last_view_.end(status);
     last_view_.unix_s = unix_s();
     bool const written = write_last_page(run_dir_);
-    if (!last_view_.name.empty()) write_view(last_view_);  // after the page: says that nothing is left to do
+    if (!last_view_.name.empty()) write_view(last_view_, nullptr);  // after the page: says that nothing is left to do
     return written;
 }
 

@@ -44,8 +44,8 @@ public:
 private:
     void work(double every_s);
     void stop();
-    double write_page(double renewed_every_s);
-    void write_view(RunView const& view);
+    double write_page(double renewed_every_s, FileIdentity const& journal);
+    void write_view(RunView const& view, FileIdentity const* journal);
     void warn(std::string const& what);
 
     std::filesystem::path run_dir_;

@@ -68,6 +68,24 @@ TEST(WriteAtomically, ADirectoryThatCannotBeOpenedLeavesTheOldFile) {
     std::filesystem::remove_all(folder);
 }
 
+// A job that stood still must not write over the files of the job after it, even if it had looked before.
+TEST(WriteAtomically, AnOwnerOfBeforeChangesNothing) {
+    auto const folder = std::filesystem::path(::testing::TempDir()) / "owner_of_before";
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directory(folder);
+    AppendFile const journal(folder / "journal");
+    auto const owner = journal.identity();
+    write_atomically(folder / "a", "first", &owner);
+    replace_quickly(folder / "b", "first", &owner);
+    write_atomically(folder / "journal", "of the next");
+    write_atomically(folder / "a", "second", &owner);
+    replace_quickly(folder / "b", "second", &owner);
+    EXPECT_EQ(read_whole(folder / "a"), "first");
+    EXPECT_EQ(read_whole(folder / "b"), "first");
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 3) << "a temporary file is left";
+    std::filesystem::remove_all(folder);
+}
+
 TEST(RunFiles, LinksLeadNowhere) {
     auto const folder = std::filesystem::temp_directory_path() / ("hopscotch-links-" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder / "elsewhere");
