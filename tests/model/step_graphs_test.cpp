@@ -51,6 +51,49 @@ TEST(StepGraphs, TorchsSpareMemoryIsGivenBackWhenACaptureFindsNone) {
     }
 }
 
+// A step that needs half of the device has no room beside a graph, which keeps as much again.
+TEST(StepGraphs, TheStepToCompareWithComesBeforeTheGraph) {
+    struct Device {
+        std::string log;
+        at::Tensor state = at::zeros({2});
+    } device;
+    struct Kept final : Graph {
+        explicit Kept(std::function<void()> w) : work(std::move(w)) {}
+        void replay() override { work(); }
+        std::function<void()> work;
+    };
+    struct Capturer final : GraphCapturer {
+        explicit Capturer(Device& d) : device(d) {}
+        std::unique_ptr<Graph> capture(std::function<void()> const& work) override {
+            device.log += "capture ";
+            return std::make_unique<Kept>(work);
+        }
+        void give_back_memory() override {}
+        Device& device;
+    };
+    struct Part final : StepPart {
+        Part(StepGraphs& graphs, Device& d) : StepPart(graphs), device(d) {}
+        int warm_ups() const override { return 0; }
+        void prepare() override {}
+        void pretend() override { device.log += "pretend "; }
+        std::function<void()> work() const override {
+            return [&to = device] {
+                to.log += "step ";
+                to.state.add_(1);
+            };
+        }
+        std::shared_ptr<void const> keeps() const override { return nullptr; }
+        std::vector<Result> results() const override { return {{"the state", device.state}}; }
+        Device& device;
+    };
+    StepGraphs graphs(std::make_unique<Capturer>(device), Agreement::bits, [](std::string const&) {});
+    Part part(graphs, device);
+    graphs.cache.run({}, "mlp", part);
+    EXPECT_EQ(device.log, "step pretend capture step ");
+    EXPECT_EQ(device.state.sum().item<float>(), 2) << "the part has been done once";
+    EXPECT_EQ(graphs.cache.graphs(), 1U);
+}
+
 TEST(StepGraphs, AReplayThatIsWrongIsFoundAndDoesNoHarm) {
     auto const config = cases()[2];
     auto const expected = trained(config, with_numbers());

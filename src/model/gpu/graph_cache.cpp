@@ -40,20 +40,16 @@ void GraphCache::run(GraphKey const& key, std::string const& name, GraphPart& pa
 }
 
 void GraphCache::capture(Entry& entry, GraphKey const& key, std::string const& name, GraphPart& part) {
-    std::unique_ptr<Graph> graph;
-    std::string difference;
+    GraphPart::Captured captured;
     try {
         make_room();
-        graph = part.capture();
-        difference = part.compare(*graph);
+        captured = part.capture();
     } catch (std::exception const& error) {
-        auto const what = graph ? "the first replay could not be checked: " : "capturing failed: ";
-        graph.reset();  // the memory that the graph keeps may be the memory that was missing
-        refuse(key, name, what + first_line(error.what()));
+        refuse(key, name, "a graph could not be checked: " + first_line(error.what()));
         return part.run();
     }
-    if (!difference.empty()) return refuse(key, name, "the first replay was wrong: " + difference);
-    entry.graph = std::move(graph);
+    if (!captured.graph) return refuse(key, name, first_line(captured.problem));
+    entry.graph = std::move(captured.graph);
     ++graphs_;
 }
 

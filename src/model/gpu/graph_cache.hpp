@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides when a part of a training step is launched kernel by kernel, and when as a CUDA graph. A GraphPart knows how a
 // part is captured (step_graphs.hpp; in tests a fake).
-//   a key comes for the    1st, 2nd, 3rd time: run | 4th: capture, then compare | from then on: replay
+//   a key comes for the    1st, 2nd, 3rd time: run | 4th: capture, which compares | from then on: replay
 // Trials of one structure on the same memory have the same key: one of them captures, the others replay.
 // A part that cannot be captured, or whose first replay differs, stays with run() for good. The log gives the reason once.
 #pragma once
@@ -27,14 +27,18 @@ public:
 class GraphPart {
 public:
     virtual ~GraphPart() = default;
-    virtual void run() = 0;                        // kernel by kernel
-    virtual int warm_ups() const = 0;              // how often, before it is captured
-    virtual std::unique_ptr<Graph> capture() = 0;  // computes nothing; throws if it is not possible
-    virtual void replay(Graph& graph) = 0;         // as run()
-    // Does the part once by run() and, from the same start, once by replay(). Returns the differences; empty: there are
-    // none. Afterwards the part has been done once in either case. Throws only if nothing has been changed, or all of it put
-    // back (no memory).
-    virtual std::string compare(Graph& graph) = 0;
+    virtual void run() = 0;                 // kernel by kernel
+    virtual int warm_ups() const = 0;       // how often, before it is captured
+    virtual void replay(Graph& graph) = 0;  // as run()
+
+    struct Captured {
+        std::unique_ptr<Graph> graph;
+        std::string problem;  // if there is no graph: why
+    };
+    // Does the part once by run(), captures it, and from the same start does it once by replay(), which must agree.
+    // Afterwards the part has been done once, with a graph or without. In this order, since run() would find no memory beside
+    // the graph's where the part needs half of the device. Throws only if nothing has been changed, or all of it put back.
+    virtual Captured capture() = 0;
 };
 
 // Everything that a graph has frozen. Every different key needs a graph of its own.

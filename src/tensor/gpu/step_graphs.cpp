@@ -40,16 +40,16 @@ void StepPart::run() {
     work()();
 }
 
-std::unique_ptr<Graph> StepPart::capture() {
+std::unique_ptr<Graph> StepPart::captured() {
     PartTimer const timing(UnitPart::capture);
     pretend();
-    auto const captured = [&] { return std::make_unique<KeepingGraph>(graphs_.capturer->capture(work()), keeps()); };
+    auto const once = [&] { return std::make_unique<KeepingGraph>(graphs_.capturer->capture(work()), keeps()); };
     try {
-        return captured();
+        return once();
     } catch (c10::OutOfMemoryError const&) {  // during a capture, torch gives none of its spare memory to other threads
     }
     graphs_.capturer->give_back_memory();
-    return captured();
+    return once();
 }
 
 void StepPart::replay(Graph& graph) {
@@ -57,7 +57,7 @@ void StepPart::replay(Graph& graph) {
     graph.replay();
 }
 
-std::string StepPart::compare(Graph& graph) {
+GraphPart::Captured StepPart::capture() {
     PartTimer const timing(UnitPart::compare);
     auto const results = this->results();
     std::vector<at::Tensor> before, after;
@@ -71,22 +71,33 @@ std::string StepPart::compare(Graph& graph) {
     };
     try {
         run();
-    } catch (...) {  // no memory beside the graph's: batch norm may be half done
+    } catch (...) {  // no memory: batch norm may be half done
         put(before);
         throw;
     }
     for (std::size_t i = 0; i < results.size(); ++i) after[i].copy_(results[i].values);
-    std::string difference;
+    Captured out;
+    try {
+        out.graph = captured();
+    } catch (std::exception const& error) {
+        return {nullptr, std::string("capturing failed: ") + error.what()};
+    }
     try {
         put(before);
-        replay(graph);
-        for (std::size_t i = 0; i < results.size() && difference.empty(); ++i)
-            if (!agree(after[i], results[i].values)) difference = std::string(results[i].name) + " differs";
+        replay(*out.graph);
+        out.problem = differs(after, results);
     } catch (std::exception const& error) {
-        difference = error.what();
+        out.problem = error.what();
     }
-    if (!difference.empty()) put(after);
-    return difference;
+    if (out.problem.empty()) return out;
+    put(after);
+    return {nullptr, "the first replay was wrong: " + out.problem};
+}
+
+std::string StepPart::differs(std::vector<at::Tensor> const& expected, std::vector<Result> const& found) const {
+    for (std::size_t i = 0; i < found.size(); ++i)
+        if (!agree(expected[i], found[i].values)) return std::string(found[i].name) + " differs";
+    return {};
 }
 
 bool StepPart::agree(at::Tensor const& expected, at::Tensor const& found) const {

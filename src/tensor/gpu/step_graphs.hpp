@@ -65,9 +65,8 @@ public:
     explicit StepPart(StepGraphs& graphs, double rounding = k_rounding) : graphs_(graphs), rounding_(rounding) {}
 
     void run() final;
-    std::unique_ptr<Graph> capture() final;
     void replay(Graph& graph) final;
-    std::string compare(Graph& graph) final;
+    Captured capture() final;
 
 protected:
     struct Result {
@@ -81,6 +80,8 @@ protected:
     virtual std::vector<Result> results() const = 0;        // all that work() changes and that outlives it
 
 private:
+    std::unique_ptr<Graph> captured();
+    std::string differs(std::vector<at::Tensor> const& expected, std::vector<Result> const& found) const;
     bool agree(at::Tensor const& expected, at::Tensor const& found) const;
 
     StepGraphs& graphs_;
