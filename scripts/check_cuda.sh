@@ -3,8 +3,8 @@
 #   *.cpp   parsed with CUDA's real headers, which come with LibTorch, and with our warnings
 #   *.cu    compiled for the H100 and H200, where nvcc is installed. A kernel may use 64 registers (so that 1,024 threads fit
 #           on a multiprocessor) and spill none.
-# 77: something could not be compiled here, and the rest is right; the last line says what. comm/nccl_library.cpp is left
-# out: nccl.h comes with scripts/setup.sh --cuda alone.
+# 77: something could not be compiled here, and the rest is right; the last line says what. NCCL comes with scripts/setup.sh
+# --cuda; elsewhere tests/house/nccl_names stands for its header.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,23 +18,29 @@ nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 if [[ $# -gt 0 ]]; then
     sources=("$@")
 else
-    mapfile -t sources < <(ls src/tensor/gpu/cuda_*.cpp src/tensor/gpu/*.cu
-                           grep -rlE --include='*.cpp' '^#if(def)? .*HOPSCOTCH_CUDA' src/tensor)
+    mapfile -t sources < <({ ls src/tensor/gpu/cuda_*.cpp src/tensor/gpu/*.cu
+                             grep -rlE --include='*.cpp' '^#if(def)? .*HOPSCOTCH_CUDA' src; } | sort -u)
 fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failed=0 left=''
 
-# All in one, as the product is built: most of the time goes into LibTorch's headers.
-printf '#include "%s"\n' "${sources[@]}" | grep '\.cpp"' > "$folder/all.cpp" || true
-# Other compilers have other warnings (cmake/werror.cmake).
+# All of a module in one, as the product is built: most of the time goes into LibTorch's headers. Other compilers have other
+# warnings (cmake/werror.cmake).
 errors=()
 [[ $(g++ -dumpversion) != 12* ]] || errors=(-Werror)
-if [[ -s $folder/all.cpp ]]; then
+for module in comm tensor; do
+    for source in "${sources[@]}"; do
+        in=tensor
+        [[ $source != src/comm/* ]] || in=comm
+        [[ $source != *.cpp || $in != "$module" ]] || echo "#include \"$source\""
+    done > "$folder/$module.cpp"
+    [[ -s $folder/$module.cpp ]] || continue
     g++ -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Wshadow -Wconversion "${errors[@]}" -Wno-restrict \
         -DHOPSCOTCH_CUDA=1 -DAT_PER_OPERATOR_HEADERS -DFMT_HEADER_ONLY -I. -Isrc -isystem "$packages/torch/include" \
-        -isystem "$packages/torch/include/torch/csrc/api/include" -isystem "$cuda" "$folder/all.cpp" || failed=1
-fi
+        -isystem "$packages/torch/include/torch/csrc/api/include" -isystem "$cuda" -idirafter "$packages/nvidia/nccl/include" \
+        -idirafter tests/house/nccl_names "$folder/$module.cpp" || failed=1
+done
 
 for source in "${sources[@]}"; do
     [[ $source == *.cu ]] || continue

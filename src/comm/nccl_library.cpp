@@ -28,7 +28,6 @@ void check(cudaError_t code, char const* what) {
 
 // Trainers may be threads of one process, each with its own GPU. The choice stays with the thread: a switch back to another
 // GPU would make a context there.
-// context there.
 void enter(int device) { check(cudaSetDevice(device), "choosing the GPU"); }
 
 int loaded_version() {

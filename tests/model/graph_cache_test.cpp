@@ -181,7 +181,7 @@ TEST(GraphCache, MoreKeysInTurnThanRoomSoonStopCapturing) {
     int captures = 0;
     for (int i = 0; i < 1000; ++i)
         for (std::int64_t rows = 1; rows <= 4; ++rows)
-            for (char const c : f.after(1, key(rows))) captures += c == 'c' ? 1 : 0;
+            for (char const c : f.after(1, key(rows))) captures += c == 'k' ? 1 : 0;
     EXPECT_LT(captures, 50);
     EXPECT_EQ(f.part.alive, 2);
 }
@@ -191,7 +191,7 @@ TEST(GraphCache, TwoSlotsNeedTwoGraphsOfAStructureAndNoMore) {
     std::size_t captures = 0;
     for (int trial = 0; trial < 20; ++trial)
         for (std::uintptr_t const slot : {100U, 500U})
-            for (char const c : f.after(3, key(32, 1, slot))) captures += c == 'c' ? 1 : 0;
+            for (char const c : f.after(3, key(32, 1, slot))) captures += c == 'k' ? 1 : 0;
     EXPECT_EQ(captures, 2U);
     EXPECT_EQ(f.cache.graphs(), 2U);
     EXPECT_TRUE(f.cache.keeps(key(32, 1, 500)));
