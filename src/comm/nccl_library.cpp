@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cstring>
 #include <optional>
+#include <utility>
 #endif
 
 #include "core/error.hpp"
