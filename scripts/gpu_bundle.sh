@@ -144,7 +144,9 @@ if [[ $mode == programs ]]; then
     [[ -z $mpi ]] || pack_openmpi
     folders=()
     for folder in bin tests lib openmpi; do [[ ! -d $out/$folder ]] || folders+=("$folder"); done
-    tar --create --gzip --file "$out/programs.tar.gz" --directory "$out" "${folders[@]}"
+    pressed=gz
+    if command -v xz > /dev/null; then pressed=xz; fi  # two thirds of the size
+    XZ_OPT=${XZ_OPT:--T0} tar --create --auto-compress --file "$out/programs.tar.$pressed" --directory "$out" "${folders[@]}"
     (cd "$out" && rm -r "${folders[@]}")
 else
     command -v dpkg-query > /dev/null || {

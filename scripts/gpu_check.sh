@@ -108,9 +108,9 @@ tried() {  # TITLE SETTING SECONDS COMMAND...
 
 # Sets hopscotch, programs of tests, library_path, and mpirun with what it needs.
 find_programs() {
-    local folder openmpi
-    if [[ -f $prebuilt/programs.tar.gz ]]; then
-        "$python" -W ignore -m tarfile -e "$prebuilt/programs.tar.gz" "$scratch/programs"
+    local folder openmpi packed=("$prebuilt"/programs.tar.*)
+    if [[ -f ${packed[0]} ]]; then
+        "$python" -W ignore -m tarfile -e "${packed[0]}" "$scratch/programs"
         prebuilt=$scratch/programs
     fi
     folder=$prebuilt

@@ -21,7 +21,7 @@ cd "$work"
 failed=0
 complain() { echo "$1"; failed=1; }
 
-"$source/scripts/gpu_bundle.sh" bundle --build "$build" --no-mpi
+XZ_OPT=-0 "$source/scripts/gpu_bundle.sh" bundle --build "$build" --no-mpi
 check() { PYTHON=$python "$source/scripts/gpu_check.sh" --prebuilt bundle --device cpu --small --results "$1" "${@:2}"; }
 phases=(smoke steps sanitize)
 if [[ ${HOPSCOTCH_LONG:-} == 1 ]]; then phases=(smoke zoo steps runs busy sanitize); fi
