@@ -146,7 +146,8 @@ Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Expe
         else
             runner.emplace(experiment, shards,
                            TrialRunner::Seat{self, world.number_on_host(), cores_of_each(world),
-                                             state_memory(experiment.run.states.memory, world.trainers_on_host())},
+                                             state_memory(experiment.run.states.memory, world.trainers_on_host()),
+                                             trainer.gpu.complaint},
                            trainer.factory);
         if (world.trainers_on_host() > 1) trainer.courier.pool().share_memory();
         trainer.courier.pool().set_pinning(pinning_for(runner->device()));
@@ -190,7 +191,7 @@ void serve_job(Trainer const& trainer, Welcome welcome, std::optional<TrialRunne
             welcome = std::move(*again);
             continue;
         }
-        TrainerGpu const gpu{hello.device, trainer.gpu.nccl, trainer.gpu.meter};
+        TrainerGpu const gpu{hello.device, trainer.gpu.nccl, trainer.gpu.meter, trainer.gpu.complaint};
         GpuWatch const watch(gpu.meter(gpu.info));
         auto const worker =
             strategy_named(welcome.strategy)

@@ -13,6 +13,7 @@
 #include "model/gpu/device.hpp"
 #include "model/trial/evaluation.hpp"
 #include "strategy/common/roll_call_messages.hpp"
+#include "strategy/common/trainer_gpu.hpp"
 #include "strategy/trainer/job_ended.hpp"
 #include "strategy/trainer/trial_failure.hpp"
 #include "strategy/trainer/trial_runner.hpp"
@@ -262,6 +263,14 @@ private:
     std::atomic<bool>& gone_;
 };
 
+// A trainer that has told its error waits for the end of the job.
+void end_threads(World& world) {
+    try {
+        world.abort(1);
+    } catch (Error const&) {  // so it tells this thread, too
+    }
+}
+
 // Memory of a broken GPU cannot be given back without another error, which ends the process.
 TEST(Failure, OfATrainerIsToldBeforeItsModelsGo) {
     if (mpi_world()) return;  // both ranks look at one variable
@@ -281,9 +290,71 @@ TEST(Failure, OfATrainerIsToldBeforeItsModelsGo) {
         } catch (CommError const& error) {
             EXPECT_FALSE(gone);
             EXPECT_NE(std::string(error.what()).find("the link is gone"), std::string::npos) << error.what();
+            end_threads(world);
         }
     });
     EXPECT_TRUE(gone);
+}
+
+// A GPU that breaks in the first step of trial 1, epoch 1: from then on every call fails.
+struct BreakingGpu {
+    bool by_the_work = false;
+    std::atomic<bool> broken = false;
+    std::atomic<int> failures = 0;  // of trials
+};
+
+class OnBreakingGpu final : public WrappedPass {
+public:
+    OnBreakingGpu(std::unique_ptr<TrainingPass> pass, BreakingGpu& gpu, bool breaks)
+        : WrappedPass(std::move(pass)), gpu_(gpu), breaks_(breaks) {}
+
+    void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) override {
+        if (breaks_ && address.epoch == 1) gpu_.broken = true;
+        if (gpu_.broken) {
+            ++gpu_.failures;
+            throw std::runtime_error("CUDA error: unspecified launch failure");
+        }
+        WrappedPass::begin_pass(shard, address, batch_size);
+    }
+
+private:
+    BreakingGpu& gpu_;
+    bool breaks_;
+};
+
+// The reason reaches rank 0, and the other trials do not fail one after the other.
+TEST(Failure, OfAGpuIsItsTrainersEndAndNotThatOfEachTrial) {
+    if (mpi_world()) return;  // both ranks look at one variable
+    for (bool const by_the_work : {false, true}) {
+        BreakingGpu gpu{by_the_work};
+        auto const factory = [&](TrialConfig const& config, Manifest const& manifest, Workspace& workspace) {
+            auto model = make_trial_model(config, manifest, workspace);
+            bool const breaks = config.train.optimizer.lr == 0.02;
+            model.training = std::make_unique<OnBreakingGpu>(std::move(model.training), gpu, breaks);
+            return model;
+        };
+        TrainerGpu device;
+        device.complaint = [&](std::string const&) {
+            return gpu.broken ? std::optional(DeviceComplaint{"cudaErrorLaunchFailure: unspecified", gpu.by_the_work})
+                              : std::nullopt;
+        };
+        run_thread_ranks(2, [&](World& world) {
+            if (world.rank() != Rank(0)) return trainer_main(world, k_test_build, factory, device);
+            TemporaryDirectory const directory;
+            auto const data = make_tiny_dataset(directory.path() / "data", k_shards, 30);
+            try {
+                run_as_scheduler(world, read_document(document(data.string(), "mop")), k_shards, three_trials());
+                ADD_FAILURE() << "the GPU has failed";
+            } catch (CommError const& error) {
+                std::string const said = error.what();
+                for (auto const* part : {"rank 1", "of trial 1, epoch 1: CUDA error: unspecified launch failure",
+                                         "cpu cannot be used any more by this process (cudaErrorLaunchFailure", "--resume"})
+                    EXPECT_NE(said.find(part), said.npos) << said;
+                end_threads(world);
+            }
+        });
+        EXPECT_EQ(gpu.failures, 1) << "by the work: " << by_the_work;
+    }
 }
 
 constexpr double k_never_s = 1e6;

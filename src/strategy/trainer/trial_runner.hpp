@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ class TrialState;
 class Workspace;
 enum class NeededBy;
 struct Activity;
+struct DeviceComplaint;
 struct HeldOut;
 struct Journey;
 struct Lap;
@@ -35,6 +37,9 @@ struct UnitAddress;
 // Makes the model of a trial; tests inject one that misbehaves.
 using ModelFactory = std::function<TrialModel(TrialConfig const&, Manifest const&, Workspace&)>;
 
+// device_complaint; tests inject one of a device that breaks.
+using AskDevice = std::function<std::optional<DeviceComplaint>(std::string const& device)>;
+
 enum class UnitHash { now, later };
 class TrialRunner {
 public:
@@ -43,6 +48,7 @@ public:
         int number_on_host = 0;                     // of the trainers there: it takes the GPU of that number
         int cores = 1;                              // its part of the host's
         std::uint64_t feature_memory = UINT64_MAX;  // bytes, of Workspace::limit_features
+        AskDevice complaint = {};                   // empty: device_complaint
     };
 
     // Opens the shards (and all of validation). Throws DataError, ConfigError.

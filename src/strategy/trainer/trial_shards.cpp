@@ -25,12 +25,12 @@ namespace hopscotch {
 TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, Seat seat, ModelFactory factory)
     : experiment_(std::move(experiment)),
       policy_(policy_named(experiment_.strategy.policy)),
-      seat_(seat),
+      seat_(std::move(seat)),
       factory_(std::move(factory)),
       manifest_(read_manifest(experiment_.data.path)),
-      device_(resolve_device(experiment_.run.device, seat.number_on_host)),
+      device_(resolve_device(experiment_.run.device, seat_.number_on_host)),
       workspace_(std::make_unique<Workspace>(device_, experiment_.run.cpu.threads, gpu_mode(experiment_.run))) {
-    workspace_->limit_features(seat.feature_memory);
+    workspace_->limit_features(seat_.feature_memory);
     adopt(shards);
 }
 
