@@ -32,7 +32,7 @@ errors=()
 for module in comm tensor; do
     for source in "${sources[@]}"; do
         in=tensor
-        [[ $source != src/comm/* ]] || in=comm
+        [[ $source != src/comm/* ]] || in="comm"
         [[ $source != *.cpp || $in != "$module" ]] || echo "#include \"$source\""
     done > "$folder/$module.cpp"
     [[ -s $folder/$module.cpp ]] || continue

@@ -14,7 +14,7 @@
 #   smoke      4 min    versions, the GPU, each test labelled gpu alone: what works. Run it first
 #   zoo        3 min    every model, fp32 and bf16, with CUDA graphs and without: equal bits, graphs refused and why
 #   steps      6 min    rows/s of ResNet-50, ResNet-18, MLPs and LeNet beside PyTorch; GPU time and wall time of a step
-#   runs       3 min    whole runs of small models: replay, mop = sequential, mpirun, all-reduce
+#   runs       3 min    whole runs of small models: replay, mop = sequential, mpirun, all-reduce, a GPU that breaks
 #   busy       3 min    GPU busy in a run, the parts of a unit, a hop of 205 MB
 #   sanitize   4 min    compute-sanitizer, memcheck and racecheck, of our own kernels
 # A phase needs no other phase (but `build`) and may be repeated. `steps` and `busy` measure speeds: nothing else may run.

@@ -13,6 +13,22 @@ run_digits() {  # SETTING [options of hopscotch run]
     row "$title" "$1" "equal, $busy"
 }
 
+# A kernel that reads beyond its table ends the use of a GPU by its process. The reason has to come from the trainer to the
+# user. On a CPU the same model fails alone.
+breaking() {
+    local title="a device that breaks" setting="index out of range" code=0 told
+    "$python" scripts/gpu_rows.py breaking examples/torchscript_model.pt "$scratch/breaking.pt"
+    sed 's/"model": {[^}]*}/"model": {"name": "torchscript", "file": "breaking.pt"}/' "$scratch/e.json" > "$scratch/b.json"
+    (cd "$scratch" && ours 60 "$hopscotch" run b.json --quiet --trainers 1 --set run.dir=breaks > said 2>&1) || code=$?
+    { echo "== $title $setting: exit code $code"; cat "$scratch/said"; } >> "$log"
+    told=$(grep -oE 'cannot be used any more by this process|index out of range in self' "$scratch/said" | head -1 || true)
+    if [[ $code -ne 0 && -n $told ]]; then
+        row "$title" "$setting" "the user reads: $told"
+    else
+        row "$title" "$setting" "FAILED: exit code $code, and no reason"
+    fi
+}
+
 phase_runs() {
     tried "digits" "import" 30 "$hopscotch" data import csv "$PWD/data/digits.csv" --out digits --shards 4 --valid 0.2 \
         --shape 1x8x8 --label label || return 0
@@ -33,6 +49,7 @@ END
     tried "$title" "digits" 60 "$hopscotch" run e.json --quiet --overwrite --trainers 1 --strategy sequential \
         --set run.dir=alone || return 0
     row "$title" "digits, deterministic" "$(rows_of same "$scratch/hopped" "$scratch/alone")"
+    breaking
 }
 
 # ResNet-18 on images that lie on the GPU, for some 30 s. nvidia-smi says in how much of the time a kernel ran.

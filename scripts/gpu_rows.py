@@ -5,6 +5,7 @@ bar and `met` or `MISSED` where there is one. With --device cpu it judges no spe
   gpu_rows.py tests JSON                        GoogleTest's counts
   gpu_rows.py same RUN RUN                      whether each trial has the same state in both run directories
   gpu_rows.py images DIR ROWS                   writes features.npy and labels.npy of CIFAR's shape
+  gpu_rows.py breaking MODEL FILE               writes the TorchScript model with an index out of range
   gpu_rows.py watch FILE                        writes `seconds percent` of GPU 0 until it is ended
   gpu_rows.py busy FILE RUN [--percent N]       the mean of that while RUN trained, and the run's own account
   gpu_rows.py parts RUN                         of what a unit's time is made, from trace.json
@@ -22,6 +23,7 @@ import struct
 import subprocess
 import sys
 import time
+import zipfile
 
 HEAD = struct.Struct("<8siiii")  # of a block of units-N.bin; docs/formats.md
 UNITS = {
@@ -71,6 +73,17 @@ def images(options):
     write_npy(out / "features.npy", "|u1", (options.rows, 3, 32, 32), pixels)
     labels = b"".join(struct.pack("<q", rng.randrange(10)) for _ in range(options.rows))
     write_npy(out / "labels.npy", "<i8", (options.rows,), labels)
+
+
+def breaking(options):
+    # From the fourth batch on: so the check of the model before the run finds nothing.
+    last = "return (head).forward(_1, )"
+    wrong = """_2 = torch.mul(torch.gt(norm.num_batches_tracked, 3), 1000)
+    _3 = torch.add(torch.remainder(torch.argmax(_1, 1), 10), _2)
+    return (head).forward(torch.embedding(head.weight, _3), )"""
+    with zipfile.ZipFile(options.model) as model, zipfile.ZipFile(options.file, "w") as out:
+        for name in model.namelist():
+            out.writestr(name, model.read(name).replace(last.encode(), wrong.encode()))
 
 
 def watch(options):
@@ -162,6 +175,7 @@ def main():
     add("tests", tests, ("file", {}))
     add("same", same, ("runs", {"nargs": 2}))
     add("images", images, ("dir", {}), ("rows", {"type": int}))
+    add("breaking", breaking, ("model", {}), ("file", {}))
     add("watch", watch, ("file", {}))
     add("busy", busy, ("file", {}), ("run", {}), percent=97)
     add("parts", parts, ("run", {}))

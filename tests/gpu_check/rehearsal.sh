@@ -51,6 +51,7 @@ rows 2 'step: .* bar (3,500 rows/s|5%): not judged'
 rows 6 'beside PyTorch: '
 if has runs; then
     rows 5 'digits, replayed bit for bit .* equal'
+    rows 1 'a device that breaks .* the user reads: index out of range in self'
     rows 1 'mop on 2 trainers = sequential .* 3 of 3 trials have equal states, bar all: met'
 fi
 if has busy; then
