@@ -81,9 +81,7 @@ private:
     std::vector<std::size_t> at_, launched_;
 };
 
-HostDevice gpu(int number) {
-    return {"a", {"cuda:0", "NVIDIA H200", "GPU-" + std::to_string(number), 1, "CUDA 13.0"}};
-}
+HostDevice gpu(int number) { return {"a", {"cuda:0", "NVIDIA H200", "GPU-" + std::to_string(number), 1, "CUDA 13.0"}}; }
 
 int orders_that_end(Arrangement const& arrangement, std::mt19937& numbers, int orders) {
     int out = 0;
