@@ -38,8 +38,8 @@ for module in comm tensor; do
     [[ -s $folder/$module.cpp ]] || continue
     g++ -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Wshadow -Wconversion "${errors[@]}" -Wno-restrict \
         -DHOPSCOTCH_CUDA=1 -DAT_PER_OPERATOR_HEADERS -DFMT_HEADER_ONLY -I. -Isrc -isystem "$packages/torch/include" \
-        -isystem "$packages/torch/include/torch/csrc/api/include" -isystem "$cuda" -idirafter "$packages/nvidia/nccl/include" \
-        -idirafter tests/house/nccl_names "$folder/$module.cpp" || failed=1
+        -isystem "$packages/torch/include/torch/csrc/api/include" -isystem "$cuda" \
+        -idirafter "$packages/nvidia/nccl/include" -idirafter tests/house/nccl_names "$folder/$module.cpp" || failed=1
 done
 
 for source in "${sources[@]}"; do

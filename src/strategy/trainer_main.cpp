@@ -147,7 +147,7 @@ Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Expe
             runner.emplace(experiment, shards,
                            TrialRunner::Seat{self, world.number_on_host(), cores_of_each(world),
                                              state_memory(experiment.run.states.memory, world.trainers_on_host()),
-                                             trainer.gpu.complaint},
+                                             &trainer.gpu},
                            trainer.factory);
         if (world.trainers_on_host() > 1) trainer.courier.pool().share_memory();
         trainer.courier.pool().set_pinning(pinning_for(runner->device()));

@@ -69,8 +69,7 @@ TEST(GraphCache, EveryCallDoesThePartOnce) {
         Fixture f;
         f.part.capture_fails = fails;
         std::size_t done = 0;
-        for (int i = 0; i < 10; ++i)
-            done += f.after(1, key(32)).size();
+        for (int i = 0; i < 10; ++i) done += f.after(1, key(32)).size();
         EXPECT_EQ(done, 10U);
     }
 }

@@ -36,8 +36,8 @@ public:
         std::string problem;  // if there is no graph: why
     };
     // Does the part once by run(), captures it, and from the same start does it once by replay(), which must agree.
-    // Afterwards the part has been done once, with a graph or without. In this order, since run() would find no memory beside
-    // the graph's where the part needs half of the device. Throws only if nothing has been changed, or all of it put back.
+    // Afterwards the part has been done once, with a graph or without. run() comes first: where the part needs half of the
+    // device, it finds no memory beside the graph's. Throws only if nothing has been changed, or all of it put back.
     virtual Captured capture() = 0;
 };
 

@@ -24,6 +24,7 @@
 #include "schedule/lap.hpp"
 #include "schedule/visit.hpp"
 #include "strategy/common/journey.hpp"
+#include "strategy/common/trainer_gpu.hpp"
 #include "strategy/trainer/job_ended.hpp"
 #include "strategy/trainer/trial_failure.hpp"
 
@@ -51,7 +52,7 @@ Buffer TrialRunner::initial_state(Lap const& lap, BufferPool& pool) {
 }
 
 void TrialRunner::look_at_device(std::string const& after) {
-    auto const complaint = seat_.complaint ? seat_.complaint(device_) : device_complaint(device_);
+    auto const complaint = seat_.gpu ? seat_.gpu->complaint(device_) : device_complaint(device_);
     if (!complaint || !broken_.empty()) return;
     broken_ = fmt::format(
         "{}; {} cannot be used any more by this process ({}); look at nvidia-smi and the system's log, and go on with "

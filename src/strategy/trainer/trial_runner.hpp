@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,20 +24,17 @@ class TrialState;
 class Workspace;
 enum class NeededBy;
 struct Activity;
-struct DeviceComplaint;
 struct HeldOut;
 struct Journey;
 struct Lap;
 struct LapRecord;
 struct Policy;
 struct StateLayout;
+struct TrainerGpu;
 struct UnitAddress;
 
 // Makes the model of a trial; tests inject one that misbehaves.
 using ModelFactory = std::function<TrialModel(TrialConfig const&, Manifest const&, Workspace&)>;
-
-// device_complaint; tests inject one of a device that breaks.
-using AskDevice = std::function<std::optional<DeviceComplaint>(std::string const& device)>;
 
 enum class UnitHash { now, later };
 class TrialRunner {
@@ -48,7 +44,7 @@ public:
         int number_on_host = 0;                     // of the trainers there: it takes the GPU of that number
         int cores = 1;                              // its part of the host's
         std::uint64_t feature_memory = UINT64_MAX;  // bytes, of Workspace::limit_features
-        AskDevice complaint = {};                   // empty: device_complaint
+        TrainerGpu const* gpu = nullptr;            // asked for complaints; null: the device itself is. Not owned
     };
 
     // Opens the shards (and all of validation). Throws DataError, ConfigError.
@@ -98,7 +94,6 @@ public:
 
     // After the last piece, on the bound state: sets LapRecord::valid, plateau schedule, hash at the end, and outcome.
     void end_validation(Lap const& lap, ByteView state, Evaluation const& sums, LapRecord& record);
-
     // Models made from now on train with their learning rate times this: the linear scaling rule of Goyal et al. (2017).
     void scale_lr(double factor) { lr_factor_ = factor; }
 
@@ -106,7 +101,6 @@ public:
     // made it unusable, the trial fails first, and then require_device() throws.
     void look_at_device(std::string const& after);
     void require_device() const;
-
     void forget(TrialId trial);
     Manifest const& manifest() const { return manifest_; }
     ShardId shard_of(Journey const& journey) const;  // at journey.step; of a bundle the first one

@@ -25,7 +25,7 @@ namespace hopscotch {
 TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, Seat seat, ModelFactory factory)
     : experiment_(std::move(experiment)),
       policy_(policy_named(experiment_.strategy.policy)),
-      seat_(std::move(seat)),
+      seat_(seat),
       factory_(std::move(factory)),
       manifest_(read_manifest(experiment_.data.path)),
       device_(resolve_device(experiment_.run.device, seat_.number_on_host)),
