@@ -77,10 +77,7 @@ TEST(StepGraphs, TheStepToCompareWithComesBeforeTheGraph) {
         void prepare() override {}
         void pretend() override { device.log += "pretend "; }
         std::function<void()> work() const override {
-            return [&to = device] {
-                to.log += "step ";
-                to.state.add_(1);
-            };
+            return [&to = device] { to.log += "step ", to.state.add_(1); };
         }
         std::shared_ptr<void const> keeps() const override { return nullptr; }
         std::vector<Result> results() const override { return {{"the state", device.state}}; }
