@@ -14,6 +14,7 @@ import signal
 import unittest
 
 from harness import Case, drawn, experiment
+from limits import RUN_LIMIT_S
 
 VOID = {"meta", "input", "br", "hr", "img"}
 SPACE = {
@@ -353,10 +354,18 @@ class NotFinished(Report):
                 space={"train.optimizer.lr": [0.03, 1e30]},
             )
         )
-        process = self.start("run", "e.json", "--quiet", "--trainers", "2")
+        # The 40th unit is of a tenth lap of the good trial; it begins once the signal has been sent.
+        sent = self.cwd / "sent"
+        hold = {
+            "HOPSCOTCH_FAULT": "unit.begin:40:hold",
+            "HOPSCOTCH_FAULT_HOLD_S": str(RUN_LIMIT_S),
+            "HOPSCOTCH_FAULT_HOLD_UNTIL": str(sent),
+        }
+        process = self.start("run", "e.json", "--quiet", "--trainers", "2", env=hold)
         self.wait_for_event(process, "trial_ended")
         self.wait_for(lambda: any(lap["outcome"] == "finished" for lap in self.laps()), "a lap", process)
         process.send_signal(sign)
+        sent.touch()
         self.end_of(process)
 
     def test_interrupted_with_a_failed_trial(self):
