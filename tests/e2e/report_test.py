@@ -354,14 +354,15 @@ class NotFinished(Report):
                 space={"train.optimizer.lr": [0.03, 1e30]},
             )
         )
-        # The 40th unit is of a tenth lap of the good trial; it begins once the signal has been sent.
+        # One trainer, so that units have one order: the bad trial has ended before the 40th unit, which begins once the signal
+        # has been sent.
         sent = self.cwd / "sent"
         hold = {
             "HOPSCOTCH_FAULT": "unit.begin:40:hold",
             "HOPSCOTCH_FAULT_HOLD_S": str(RUN_LIMIT_S),
             "HOPSCOTCH_FAULT_HOLD_UNTIL": str(sent),
         }
-        process = self.start("run", "e.json", "--quiet", "--trainers", "2", env=hold)
+        process = self.start("run", "e.json", "--quiet", "--trainers", "1", env=hold)
         self.wait_for_event(process, "trial_ended")
         self.wait_for(lambda: any(lap["outcome"] == "finished" for lap in self.laps()), "a lap", process)
         process.send_signal(sign)
