@@ -351,11 +351,11 @@ class NotFinished(Report):
         self.write(
             experiment(
                 train={"epochs": 10_000, "batch_size": 8, "optimizer": {"name": "sgd", "lr": 0.1}},
-                space={"train.optimizer.lr": [0.03, 1e30]},
+                space={"train.optimizer.lr": [1e30, 0.03]},
             )
         )
-        # One trainer, so that units have one order: the bad trial has ended before the 40th unit, which begins once the signal
-        # has been sent.
+        # One trainer, so that units have one order: the bad trial, whose laps come first, has ended before the 40th unit. That
+        # unit begins once the signal has been sent.
         sent = self.cwd / "sent"
         hold = {
             "HOPSCOTCH_FAULT": "unit.begin:40:hold",
