@@ -354,8 +354,8 @@ class NotFinished(Report):
                 space={"train.optimizer.lr": [1e30, 0.03]},
             )
         )
-        # One trainer, so that units have one order: the bad trial, whose laps come first, has ended before the 40th unit. That
-        # unit begins once the signal has been sent.
+        # One trainer, so that units have one order: the bad trial, whose laps come first, has ended before the 40th unit.
+        # That unit begins once the signal has been sent.
         sent = self.cwd / "sent"
         hold = {
             "HOPSCOTCH_FAULT": "unit.begin:40:hold",
