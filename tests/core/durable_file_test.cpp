@@ -70,7 +70,7 @@ TEST(WriteAtomically, ADirectoryThatCannotBeOpenedLeavesTheOldFile) {
 
 // A job that stood still must not write over the files of the job after it, even if it had looked before.
 TEST(WriteAtomically, AnOwnerOfBeforeChangesNothing) {
-    auto const folder = std::filesystem::path(::testing::TempDir()) / "owner_of_before";
+    auto const folder = std::filesystem::temp_directory_path() / ("hopscotch-owner-" + std::to_string(::getpid()));
     std::filesystem::remove_all(folder);
     std::filesystem::create_directory(folder);
     AppendFile const journal(folder / "journal");

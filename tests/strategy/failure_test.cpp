@@ -263,12 +263,26 @@ private:
     std::atomic<bool>& gone_;
 };
 
-// A trainer that has told its error waits for the end of the job.
-void end_threads(World& world) {
-    try {
-        world.abort(1);
-    } catch (Error const&) {  // so it tells this thread, too
-    }
+// The error that ends a job of one trainer, which is a thread. at_the_end: then the trainer has told its error, and waits
+// for the end of the job.
+std::string fatal_error(ModelFactory const& factory, TrainerGpu const& gpu, std::function<void()> const& at_the_end) {
+    std::string said;
+    run_thread_ranks(2, [&](World& world) {
+        if (world.rank() != Rank(0)) return trainer_main(world, k_test_build, factory, gpu);
+        TemporaryDirectory const directory;
+        auto const data = make_tiny_dataset(directory.path() / "data", k_shards, 30);
+        try {
+            run_as_scheduler(world, read_document(document(data.string(), "mop")), k_shards, three_trials());
+        } catch (CommError const& error) {
+            said = error.what();
+        }
+        at_the_end();
+        try {
+            world.abort(1);
+        } catch (Error const&) {  // so it tells this thread, too
+        }
+    });
+    return said;
 }
 
 // Memory of a broken GPU cannot be given back without another error, which ends the process.
@@ -280,23 +294,12 @@ TEST(Failure, OfATrainerIsToldBeforeItsModelsGo) {
         model.training = std::make_unique<LeavingPass>(std::move(model.training), gone);
         return model;
     };
-    run_thread_ranks(2, [&](World& world) {
-        if (world.rank() != Rank(0)) return trainer_main(world, k_test_build, factory);
-        TemporaryDirectory const directory;
-        auto const data = make_tiny_dataset(directory.path() / "data", k_shards, 30);
-        try {
-            run_as_scheduler(world, read_document(document(data.string(), "mop")), k_shards, three_trials());
-            FAIL() << "the trainer has failed";
-        } catch (CommError const& error) {
-            EXPECT_FALSE(gone);
-            EXPECT_NE(std::string(error.what()).find("the link is gone"), std::string::npos) << error.what();
-            end_threads(world);
-        }
-    });
+    auto const said = fatal_error(factory, {}, [&] { EXPECT_FALSE(gone); });
+    EXPECT_NE(said.find("the link is gone"), said.npos) << said;
     EXPECT_TRUE(gone);
 }
 
-// A GPU that breaks in the first step of trial 1, epoch 1: from then on every call fails.
+// A GPU that breaks in the first unit of trial 1, epoch 1: from then on every unit fails.
 struct BreakingGpu {
     bool by_the_work = false;
     std::atomic<bool> broken = false;
@@ -338,21 +341,10 @@ TEST(Failure, OfAGpuIsItsTrainersEndAndNotThatOfEachTrial) {
             return gpu.broken ? std::optional(DeviceComplaint{"cudaErrorLaunchFailure: unspecified", gpu.by_the_work})
                               : std::nullopt;
         };
-        run_thread_ranks(2, [&](World& world) {
-            if (world.rank() != Rank(0)) return trainer_main(world, k_test_build, factory, device);
-            TemporaryDirectory const directory;
-            auto const data = make_tiny_dataset(directory.path() / "data", k_shards, 30);
-            try {
-                run_as_scheduler(world, read_document(document(data.string(), "mop")), k_shards, three_trials());
-                ADD_FAILURE() << "the GPU has failed";
-            } catch (CommError const& error) {
-                std::string const said = error.what();
-                for (auto const* part : {"rank 1", "of trial 1, epoch 1: CUDA error: unspecified launch failure",
-                                         "cpu cannot be used any more by this process (cudaErrorLaunchFailure", "--resume"})
-                    EXPECT_NE(said.find(part), said.npos) << said;
-                end_threads(world);
-            }
-        });
+        auto const said = fatal_error(factory, device, [] {});
+        for (auto const* part : {"rank 1", "of trial 1, epoch 1: CUDA error: unspecified launch failure",
+                                 "cpu cannot be used any more by this process (cudaErrorLaunchFailure", "--resume"})
+            EXPECT_NE(said.find(part), said.npos) << said;
         EXPECT_EQ(gpu.failures, 1) << "by the work: " << by_the_work;
     }
 }

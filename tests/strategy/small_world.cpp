@@ -311,7 +311,7 @@ void SmallWorld::end_lap(TrialThere& trial, std::optional<Order::Kind> order) {
     promise(std::ssize(trial.visited) == size_->shards, "a lap ends without a unit on every shard");
     promise(trial.at == trainer_of(trial, 0), "a trial is validated away from home");
     trial.ends.at(static_cast<std::size_t>(lap.epoch)) = trial.state;
-    if (dispatched() && broken_ != Broken::queue_forgets_ends) call(Call::Kind::validated, trial.at.value);
+    if (dispatched() && broken_ != Broken::validations_are_not_told) call(Call::Kind::validated, trial.at.value);
     trial.phase = TrialThere::Phase::none;
     trial.lap = nullptr;
     hear(directors_->after(heard_, lap, order));
@@ -388,8 +388,11 @@ std::string SmallWorld::fingerprint() const {
         out += fmt::format(";{} {}:", there.lost, there.trains ? there.trains->value : -1);
         for (auto const id : there.queue) out += fmt::format("{} ", id.value);
     }
-    for (auto const& call : calls_)
-        out += fmt::format("{}{}.{} ", static_cast<int>(call.kind), call.number, call.lap.id.trial.value);
+    for (auto const& [kind, number, lap] : calls_) {
+        out +=
+            fmt::format(";{} {} {}.{} {}", static_cast<int>(kind), number, lap.id.trial.value, lap.id.epoch, lap.at.value);
+        for (auto const shard : lap.visited) out += fmt::format(" {}", shard.value);
+    }
     return out;
 }
 

@@ -27,7 +27,7 @@ struct WorldSize {
 };
 
 // On purpose, in the place of one line of the product.
-enum class Broken { nothing, queue_keeps_what_it_gives, queue_forgets_ends, owners_keep_the_lost };
+enum class Broken { nothing, queue_keeps_what_it_gives, validations_are_not_told, owners_keep_the_lost };
 
 // All that a director has said after these records, in this order. Found again, since many ways lead to the same records.
 struct Heard {

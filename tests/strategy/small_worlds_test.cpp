@@ -148,9 +148,10 @@ TEST(SmallWorlds, HoldInEveryWay) {
 }
 
 TEST(SmallWorlds, FindWhatIsBrokenOnPurpose) {
-    for (auto const broken : {Broken::queue_keeps_what_it_gives, Broken::queue_forgets_ends, Broken::owners_keep_the_lost}) {
+    for (auto const broken :
+         {Broken::queue_keeps_what_it_gives, Broken::validations_are_not_told, Broken::owners_keep_the_lost}) {
         WorldSize size;
-        size.policy = broken == Broken::queue_forgets_ends ? "lrtf" : "planned";
+        size.policy = broken == Broken::validations_are_not_told ? "lrtf" : "planned";
         size.epochs = 2;
         size.losses = broken == Broken::owners_keep_the_lost ? 1 : 0;
         Explorer explorer(size, broken);

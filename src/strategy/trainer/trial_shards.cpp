@@ -28,9 +28,9 @@ TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shar
       seat_(seat),
       factory_(std::move(factory)),
       manifest_(read_manifest(experiment_.data.path)),
-      device_(resolve_device(experiment_.run.device, seat_.number_on_host)),
+      device_(resolve_device(experiment_.run.device, seat.number_on_host)),
       workspace_(std::make_unique<Workspace>(device_, experiment_.run.cpu.threads, gpu_mode(experiment_.run))) {
-    workspace_->limit_features(seat_.feature_memory);
+    workspace_->limit_features(seat.feature_memory);
     adopt(shards);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of NCCL 2.28 that src/comm/nccl_library.cpp uses, so that check_cuda.sh can parse this file where NCCL is not
+// The names of NCCL 2.28 that src/comm/nccl_library.cpp uses, so that check_cuda.sh can parse that file where NCCL is not
 // installed. Nothing is linked against them.
 #pragma once
 #include <cuda_runtime_api.h>
