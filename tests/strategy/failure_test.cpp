@@ -263,18 +263,26 @@ private:
     std::atomic<bool>& gone_;
 };
 
-// The error that ends a job of one trainer, which is a thread. at_the_end: then the trainer has told its error, and waits
-// for the end of the job.
-std::string fatal_error(ModelFactory const& factory, TrainerGpu const& gpu, std::function<void()> const& at_the_end) {
-    std::string said;
+struct Fatal {
+    std::string said;                 // the error that ended the job
+    std::vector<std::string> failed;  // the reasons of trials that failed before
+};
+
+// A job of one trainer, which is a thread. at_the_end: the trainer has told its error, and waits for the end of the job.
+Fatal fatal_job(ModelFactory const& factory, TrainerGpu const& gpu, std::function<void()> const& at_the_end) {
+    Fatal out;
+    auto const hear = [&](LapRecord const& record) {
+        if (record.outcome == Outcome::failed) out.failed.push_back(record.reason);
+    };
     run_thread_ranks(2, [&](World& world) {
         if (world.rank() != Rank(0)) return trainer_main(world, k_test_build, factory, gpu);
         TemporaryDirectory const directory;
         auto const data = make_tiny_dataset(directory.path() / "data", k_shards, 30);
         try {
-            run_as_scheduler(world, read_document(document(data.string(), "mop")), k_shards, three_trials());
+            run_as_scheduler(world, read_document(document(data.string(), "mop")), k_shards, three_trials(),
+                             {.lap_done = hear});
         } catch (CommError const& error) {
-            said = error.what();
+            out.said = error.what();
         }
         at_the_end();
         try {
@@ -282,7 +290,7 @@ std::string fatal_error(ModelFactory const& factory, TrainerGpu const& gpu, std:
         } catch (Error const&) {  // so it tells this thread, too
         }
     });
-    return said;
+    return out;
 }
 
 // Memory of a broken GPU cannot be given back without another error, which ends the process.
@@ -294,7 +302,7 @@ TEST(Failure, OfATrainerIsToldBeforeItsModelsGo) {
         model.training = std::make_unique<LeavingPass>(std::move(model.training), gone);
         return model;
     };
-    auto const said = fatal_error(factory, {}, [&] { EXPECT_FALSE(gone); });
+    auto const said = fatal_job(factory, {}, [&] { EXPECT_FALSE(gone); }).said;
     EXPECT_NE(said.find("the link is gone"), said.npos) << said;
     EXPECT_TRUE(gone);
 }
@@ -341,11 +349,15 @@ TEST(Failure, OfAGpuIsItsTrainersEndAndNotThatOfEachTrial) {
             return gpu.broken ? std::optional(DeviceComplaint{"cudaErrorLaunchFailure: unspecified", gpu.by_the_work})
                               : std::nullopt;
         };
-        auto const said = fatal_error(factory, device, [] {});
+        auto const [said, failed] = fatal_job(factory, device, [] {});
         for (auto const* part : {"rank 1", "of trial 1, epoch 1: CUDA error: unspecified launch failure",
                                  "cpu cannot be used any more by this process (cudaErrorLaunchFailure", "--resume"})
             EXPECT_NE(said.find(part), said.npos) << said;
         EXPECT_EQ(gpu.failures, 1) << "by the work: " << by_the_work;
+        ASSERT_EQ(failed.size(), by_the_work ? 1U : 0U) << "a trial is not to blame for its GPU";
+        if (by_the_work) {
+            EXPECT_NE(failed[0].find("unspecified launch failure"), std::string::npos) << failed[0];
+        }
     }
 }
 

@@ -67,9 +67,11 @@ struct JobResult {
 
 class Collector : public LapSink {
 public:
-    Collector(JobResult& result, int epochs, Dispatcher& dispatcher)
-        : result_(result), epochs_(epochs), dispatcher_(dispatcher) {}
+    using Tell = std::function<void(LapRecord const&)>;
+    Collector(JobResult& result, int epochs, Dispatcher& dispatcher, Tell tell = {})
+        : result_(result), epochs_(epochs), dispatcher_(dispatcher), tell_(std::move(tell)) {}
     void lap_done(LapRecord record) override {
+        if (tell_) tell_(record);
         result_.laps[{record.trial, record.epoch}] = record;
         if (record.outcome != Outcome::finished || record.epoch + 1 == epochs_) ended.insert(record.trial);
         dispatcher_.lap_done(record);
@@ -80,6 +82,7 @@ private:
     JobResult& result_;
     int epochs_;
     Dispatcher& dispatcher_;
+    Tell tell_;
 };
 
 // Where the strategy lets trials choose. Homes out of order, and every second trial goes backward.
@@ -105,6 +108,7 @@ inline OwnerTable owners_for(Experiment const& experiment, int shards, int train
 struct JobHooks {
     std::function<void(Courier&)> all_sent = {};                   // every lap has been sent; it may still be on its way
     std::function<void(Pump&, JobResult const&)> before_end = {};  // every trial has ended; the trainers are there
+    Collector::Tell lap_done = {};
 };
 
 // Until all that this rank has sent to the trainers is in their inboxes. A trainer's courier takes messages in order. It
@@ -138,7 +142,7 @@ inline JobResult run_as_scheduler(World& world, Experiment const& experiment, in
             dispatcher.execute(lap);
         }
     if (hooks.all_sent) hooks.all_sent(courier);
-    Collector collector(result, experiment.train.epochs, dispatcher);
+    Collector collector(result, experiment.train.epochs, dispatcher, hooks.lap_done);
     while (collector.ended.size() < trials.size()) refuse(pump.take(collector, 1));
     if (hooks.before_end) hooks.before_end(pump, result);
     result.totals = end_job(courier, 0, 30);
