@@ -263,14 +263,14 @@ private:
     std::atomic<bool>& gone_;
 };
 
-struct Fatal {
+struct FatalJob {
     std::string said;                 // the error that ended the job
     std::vector<std::string> failed;  // the reasons of trials that failed before
 };
 
 // A job of one trainer, which is a thread. at_the_end: the trainer has told its error, and waits for the end of the job.
-Fatal fatal_job(ModelFactory const& factory, TrainerGpu const& gpu, std::function<void()> const& at_the_end) {
-    Fatal out;
+FatalJob fatal_job(ModelFactory const& factory, TrainerGpu const& gpu, std::function<void()> const& at_the_end) {
+    FatalJob out;
     auto const hear = [&](LapRecord const& record) {
         if (record.outcome == Outcome::failed) out.failed.push_back(record.reason);
     };
