@@ -30,7 +30,6 @@
 namespace hopscotch::testing {
 
 inline BuildInfo const k_test_build{"test", "test", "test"};
-
 inline constexpr int k_epochs = 2;
 
 // Trained by LibTorch, as on GPUs.
@@ -67,22 +66,20 @@ struct JobResult {
 
 class Collector : public LapSink {
 public:
-    using Tell = std::function<void(LapRecord const&)>;
-    Collector(JobResult& result, int epochs, Dispatcher& dispatcher, Tell tell = {})
-        : result_(result), epochs_(epochs), dispatcher_(dispatcher), tell_(std::move(tell)) {}
+    Collector(JobResult& result, int epochs, Dispatcher& to) : result_(result), epochs_(epochs), dispatcher_(to) {}
     void lap_done(LapRecord record) override {
-        if (tell_) tell_(record);
+        if (tell) tell(record);
         result_.laps[{record.trial, record.epoch}] = record;
         if (record.outcome != Outcome::finished || record.epoch + 1 == epochs_) ended.insert(record.trial);
         dispatcher_.lap_done(record);
     }
     std::set<TrialId> ended;
+    std::function<void(LapRecord const&)> tell = {};
 
 private:
     JobResult& result_;
     int epochs_;
     Dispatcher& dispatcher_;
-    Tell tell_;
 };
 
 // Where the strategy lets trials choose. Homes out of order, and every second trial goes backward.
@@ -91,7 +88,6 @@ inline Route route_of(TrialId trial, int shards, StrategyConfig const& strategy)
     return {ShardId((3 * trial.value + 1) % shards), trial.value % 2 == 0 ? Direction::forward : Direction::backward};
 }
 
-// As the scheduler sees it: queues go by costs.
 inline double lap_cost(TrialId trial) { return 1.0 / (1 + trial.value); }
 
 // With replicas and by speed where the strategy can: the speeds are those that run.inject gives the trainers.
@@ -108,7 +104,7 @@ inline OwnerTable owners_for(Experiment const& experiment, int shards, int train
 struct JobHooks {
     std::function<void(Courier&)> all_sent = {};                   // every lap has been sent; it may still be on its way
     std::function<void(Pump&, JobResult const&)> before_end = {};  // every trial has ended; the trainers are there
-    Collector::Tell lap_done = {};
+    std::function<void(LapRecord const&)> lap_done = {};
 };
 
 // Until all that this rank has sent to the trainers is in their inboxes. A trainer's courier takes messages in order. It
@@ -142,7 +138,8 @@ inline JobResult run_as_scheduler(World& world, Experiment const& experiment, in
             dispatcher.execute(lap);
         }
     if (hooks.all_sent) hooks.all_sent(courier);
-    Collector collector(result, experiment.train.epochs, dispatcher, hooks.lap_done);
+    Collector collector(result, experiment.train.epochs, dispatcher);
+    collector.tell = hooks.lap_done;
     while (collector.ended.size() < trials.size()) refuse(pump.take(collector, 1));
     if (hooks.before_end) hooks.before_end(pump, result);
     result.totals = end_job(courier, 0, 30);
