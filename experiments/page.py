@@ -11,6 +11,7 @@ ORDER = (
     "storage",
     "hop_hiding",
     "strong_scaling",
+    "overhead",
     "run_times",
     "ring_server",
     "slow_worker",

@@ -6,14 +6,15 @@ another in turns, and the median of each.
   loop        plain PyTorch, one model after another in one process
   pool        a pool of `--workers` processes, each with a model at a time
   ddp         PyTorch's DistributedDataParallel over gloo: `--workers` processes share each batch, one model after another
+  optuna      an Optuna study in a journal file, and `--workers` processes that take its trials
   ray         Ray Tune with `--workers` CPUs, one for a trial
 
 The search is a grid of learning rates, for `mlp` also of widths. All train in batches of the same size with momentum 0.9,
 on rows that lie in memory normalised, and validate after each epoch. PyTorch's loops are as fast as plain ones get:
 batches are picked from a tensor, without a DataLoader, and each process has one thread (`--threads`).
 
-Needs a Python with torch, h5py and numpy, for `ray` also ray[tune]. What is missing is skipped with its reason:
-  python3 -m venv peers && peers/bin/pip install torch h5py numpy "ray[tune]"
+Needs a Python with torch, h5py and numpy, for `optuna` and `ray` also these. What is missing is skipped with its reason:
+  python3 -m venv peers && peers/bin/pip install torch h5py numpy optuna "ray[tune]"
   scripts/compare_peers.py --python peers/bin/python
 
 SPDX-License-Identifier: Apache-2.0
@@ -36,6 +37,7 @@ NEEDS = {
     "loop": "torch, h5py, numpy",
     "pool": "torch, h5py, numpy",
     "ddp": "torch, h5py, numpy",
+    "optuna": "torch, h5py, optuna",
     "ray": "torch, h5py, ray.tune",
 }
 MOMENTUM = 0.9
@@ -43,7 +45,7 @@ MOMENTUM = 0.9
 
 def parsed():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="hopscotch, loop, pool, ddp, ray (default: all)")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="hopscotch, loop, pool, ddp, optuna, ray (default: all)")
     parser.add_argument("--data", default="data/digits", help="a dataset directory (default: data/digits)")
     parser.add_argument("--model", choices=["mlp", "lenet"], default="mlp")
     parser.add_argument("--hidden", type=int, nargs="+", default=[16, 32, 64, 128], help="widths of mlp (16 32 64 128)")
@@ -251,6 +253,37 @@ def by_pool(settings, workers):
         return max(pool.map(train, settings, chunksize=1))
 
 
+def study_in(storage):
+    from optuna.storages import JournalStorage, journal
+
+    return JournalStorage(journal.JournalFileBackend(storage))
+
+
+def optuna_worker(rank, settings, workers, storage):
+    import optuna
+
+    def objective(trial):
+        setting = settings[trial.suggest_int("setting", 0, len(settings) - 1)]
+        epoch = itertools.count()
+        return train(setting, lambda metrics: trial.report(metrics["accuracy"], next(epoch)))
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.load_study(study_name="peers", storage=study_in(storage))
+    study.optimize(objective, n_trials=len(settings[rank::workers]))
+
+
+def by_optuna(settings, workers):
+    import optuna
+    import torch
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(study_name="peers", storage=study_in("study.log"), direction="maximize")
+    for i in range(len(settings)):
+        study.enqueue_trial({"setting": i})
+    torch.multiprocessing.spawn(optuna_worker, (settings, workers, "study.log"), nprocs=workers)
+    return study.best_value
+
+
 def by_ray(settings, workers):
     import ray
     from ray import tune
@@ -279,6 +312,7 @@ def act_as(options):
         "loop": lambda: max(train(setting) for setting in settings),
         "pool": lambda: by_pool(settings, options.workers),
         "ddp": lambda: by_ddp(settings, options.workers),
+        "optuna": lambda: by_optuna(settings, options.workers),
         "ray": lambda: by_ray(settings, options.workers),
     }
     print(how[options.peer]())

@@ -4,8 +4,8 @@
 #   --cuda   also the CUDA libraries of this LibTorch (2.2 GB more), which a binary of the preset gpu needs. To build such a
 #            binary, you also need nvcc from a CUDA 13 toolkit (https://developer.nvidia.com/cuda-downloads, or a module).
 #   --tests  also what tests of the whole program use, into .deps/tools and with apt: Slurm, Chromium, zsh, TensorBoard,
-#            pandas. Without them these tests are skipped, so a failure is not an error. --tests=long: MLflow, and a compiler
-#            and an emulator for 64-bit ARM, too.
+#            pandas. Without them these tests are skipped, so a failure is not an error. --tests=long: MLflow, Lmod, and a
+#            compiler and an emulator for 64-bit ARM, too.
 #   HOPSCOTCH_TORCH=/path/to/libtorch   use this LibTorch and make no virtual environment
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
@@ -32,7 +32,7 @@ for argument in "$@"; do
     --tests) with_tests=1 ;;
     --tests=long)
         with_tests=1 test_wheels+=(mlflow==3.17.2)
-        test_packages+=(libsimde-dev g++-aarch64-linux-gnu qemu-user)
+        test_packages+=(libsimde-dev g++-aarch64-linux-gnu qemu-user lmod)
         ;;
     *) echo "setup: unknown argument $argument (known: --cuda, --tests, --tests=long)" >&2; exit 2 ;;
     esac

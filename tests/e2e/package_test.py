@@ -11,6 +11,7 @@ import unittest
 from harness import long_only
 
 BUILD, CMAKE = pathlib.Path(os.environ["HOPSCOTCH_BUILD"]), os.environ["HOPSCOTCH_CMAKE"]
+LMOD = pathlib.Path("/usr/share/lmod/lmod/init/bash")
 FILES = [
     "bin/hopscotch",
     "bin/hopscotch-train",
@@ -65,6 +66,15 @@ class Packages(unittest.TestCase):
         needs = self.run_it("dpkg-deb", "-f", package, "Depends")
         for library in ("libc6", "libhdf5", "libstdc++6"):
             self.assertIn(library, needs)
+
+    @unittest.skipUnless(LMOD.exists(), "needs Lmod")
+    def test_module(self):
+        self.run_it(CMAKE, "--install", BUILD, "--prefix", self.folder / "P")
+        load = f"source {LMOD} && module use P/share/hopscotch/modulefiles && module load hopscotch"
+        said = self.run_it("bash", "-c", f"{load} && command -v hopscotch && hopscotch --version && ls $HOPSCOTCH_HOME")
+        self.assertIn(str(self.folder / "P/bin/hopscotch"), said)
+        self.assertIn("LibTorch", said)
+        self.assertIn("slurm", said.splitlines())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """scripts/compare_peers.py at a short size, with the peers whose packages HOPSCOTCH_TOOLS_PYTHON (default: this Python) has:
-torch, h5py and numpy, for one of them ray[tune]."""
+torch, h5py and numpy, for two of them optuna or ray[tune]."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from harness import BINARY, SOURCE, Case, and_long
 from limits import RUN_LIMIT_S
 
 PYTHON = os.environ.get("HOPSCOTCH_TOOLS_PYTHON", sys.executable)
-PEERS = and_long(["loop", "ddp"], ["pool", "ray"])
+PEERS = and_long(["loop", "ddp"], ["pool", "optuna", "ray"])
 SIZES = ["--hidden", "16", "--lr", "0.1", "0.3", "--epochs", "3"]
 
 
@@ -67,7 +67,7 @@ class Peers(Case):
         self.assertEqual((done.returncode, [*skipped]), (1, ["loop"]))
         done, _, _ = self.compare("horovod")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("horovod: unknown (known: hopscotch, loop, pool, ddp, ray)", done.stderr)
+        self.assertIn("horovod: unknown (known: hopscotch, loop, pool, ddp, optuna, ray)", done.stderr)
         done, _, _ = self.compare("hopscotch", "--batch", "0")
         self.assertEqual(done.returncode, 1)
         self.assertIn("/train/batch_size", done.stderr)  # what Hopscotch says

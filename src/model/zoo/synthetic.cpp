@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <thread>
 
 #include "core/error.hpp"
@@ -120,8 +121,7 @@ public:
             stream_key(address_.seed, Purpose::synthetic,
                        {address_.trial.value, address_.epoch, address_.shard.value, static_cast<std::int64_t>(next_++)}));
         auto const seconds = batch_seconds(rows, rng.uniform());
-        auto const end = gradient().size();
-        std::fill(gradient_.begin(), gradient_.end(), 0.0F);
+        auto const end = numbers();
         change(rng);
         pause(ready ? seconds / 3 : seconds);                     // forward, or everything
         for (std::size_t part = k_parts; ready && part-- > 0;) {  // backward: the last layers first
@@ -144,14 +144,21 @@ public:
     using TrainingPass::end_pass;
     UnitSums end_pass(StateBack) override { return sums_; }
 
+    // Only strategies that sum gradients ask for it. Without them, a batch writes no number more than it changes: it would
+    // take longer than it shall.
     std::span<float> gradient() override {
-        gradient_.resize(state_->layout().end_of(Block::parameter) / sizeof(float));
+        if (!wanted_) write_gradient();
+        wanted_ = true;
         return gradient_;
     }
 
     void update(std::int64_t rows) override {
         auto* const weights = reinterpret_cast<float*>(state_->bound().data());
-        for (std::size_t i = 0; i < gradient_.size(); ++i) weights[i] += gradient_[i];
+        if (wanted_) {
+            for (std::size_t i = 0; i < gradient_.size(); ++i) weights[i] += gradient_[i];
+        } else {
+            for (auto const& [place, value] : changes_) weights[place] += value;
+        }
         count(rows);
     }
 
@@ -177,15 +184,29 @@ private:
         if (seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
     }
 
+    std::size_t numbers() const { return state_->layout().end_of(Block::parameter) / sizeof(float); }
+
     void change(Rng& rng) {
         auto const n = static_cast<std::uint64_t>(arguments_.parameters);
-        for (int i = 0; i < k_changes_per_step; ++i) gradient_[rng.next_u64() % n] = static_cast<float>(rng.uniform());
+        changes_.clear();  // by place: of two at one place the later one stays
+        for (int i = 0; i < k_changes_per_step; ++i) {
+            auto const value = static_cast<float>(rng.uniform());
+            changes_[static_cast<std::size_t>(rng.next_u64() % n)] = value;
+        }
+        if (wanted_) write_gradient();
+    }
+
+    void write_gradient() {
+        gradient_.assign(numbers(), 0.0F);
+        for (auto const& [place, value] : changes_) gradient_[place] = value;
     }
 
     std::shared_ptr<SyntheticState> state_;
     SyntheticArguments arguments_;
     std::int64_t train_rows_;
-    std::vector<float> gradient_;
+    std::map<std::size_t, float> changes_;  // the numbers of the gradient that are not 0
+    std::vector<float> gradient_;           // if wanted_
+    bool wanted_ = false;
     UnitAddress address_;  // of the pass under way, and what follows
     std::vector<BatchRange> cut_;
     std::size_t next_ = 0;
