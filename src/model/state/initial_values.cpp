@@ -44,14 +44,17 @@ std::optional<std::uint64_t> words_a_value(Init const& init) {
 }
 
 void draw(Init const& init, std::span<float> values, Rng& rng) {
+    if (init.kind == Init::Kind::constant) {
+        std::ranges::fill(values, static_cast<float>(init.value));
+        return;
+    }
     auto const next = [&]() -> double {
         switch (init.kind) {
             case Init::Kind::uniform: return init.value * (2.0 * rng.uniform() - 1.0);
             case Init::Kind::normal: return init.value * rng.normal();
-            case Init::Kind::truncated_normal:
+            default:  // truncated
                 for (;;)
                     if (double const x = init.value * rng.normal(); std::abs(x) <= 2) return x;
-            default: return init.value;
         }
     };
     for (auto& value : values) value = static_cast<float>(next());
@@ -89,6 +92,7 @@ void draw_parameters(MutableBytes state, StateLayout const& layout, LayoutReques
     for (std::size_t i = 0; i < request.parameters.size(); ++i) {
         auto const& spec = request.parameters[i];
         if (!request.frozen.empty() && request.frozen[i]) continue;
+        if (spec.init.kind == Init::Kind::constant && spec.init.value == 0) continue;  // the memory is
         auto const values = floats_in(state, layout.find(spec.name));
         if (auto const words = words_a_value(spec.init))
             cut(spec.init, values, *words, rng, pieces);
