@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 #include <xxhash.h>
+#ifdef HOPSCOTCH_XXHASH_DISPATCHES
+#include <xxh_x86dispatch.h>  // the same names, for the widest vectors of this CPU
+#endif
 
 #include <charconv>
 
