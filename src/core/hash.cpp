@@ -37,7 +37,9 @@ struct Xxh3Stream::State {
     State& operator=(State const&) = delete;
 };
 
-Xxh3Stream::Xxh3Stream() : state_(std::make_unique<State>()) { XXH3_64bits_reset(state_->raw); }
+Xxh3Stream::Xxh3Stream(std::uint64_t seed) : state_(std::make_unique<State>()) {
+    XXH3_64bits_reset_withSeed(state_->raw, seed);
+}
 Xxh3Stream::~Xxh3Stream() = default;
 void Xxh3Stream::update(ByteView bytes) { XXH3_64bits_update(state_->raw, bytes.data(), bytes.size()); }
 std::uint64_t Xxh3Stream::digest() const { return XXH3_64bits_digest(state_->raw); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// xxHash: xxh3 for states (18 GB/s), xxh64 for data files (as the tool xxhsum -H1). Not cryptographic.
+// xxHash: xxh3 for states (18 to 35 GB/s), xxh64 for data files (as the tool xxhsum -H1). Not cryptographic.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -31,7 +31,7 @@ private:
 // xxh3 of a stream: of a state that need not be in memory as a whole.
 class Xxh3Stream {
 public:
-    Xxh3Stream();
+    explicit Xxh3Stream(std::uint64_t seed = 0);
     ~Xxh3Stream();
     Xxh3Stream(Xxh3Stream const&) = delete;
     Xxh3Stream& operator=(Xxh3Stream const&) = delete;

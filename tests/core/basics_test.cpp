@@ -81,6 +81,9 @@ TEST(Hash, StreamEqualsWhole) {
     EXPECT_EQ(stream.digest(), xxh64(bytes_of(text)));
     EXPECT_EQ(of_states.digest(), xxh3(bytes_of(text)));
     EXPECT_NE(xxh3(bytes_of(text), 1), xxh3(bytes_of(text)));
+    Xxh3Stream seeded(1);
+    seeded.update(bytes_of(text));
+    EXPECT_EQ(seeded.digest(), xxh3(bytes_of(text), 1));
 }
 
 TEST(Hash, Hex) {

@@ -3,13 +3,19 @@
 
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <ranges>
+#include <utility>
 
+#include "core/error.hpp"
+#include "core/rng.hpp"
 #include "fixture.hpp"
+#include "model/state/state.hpp"
 #include "tensor/trial/torch_trial_state.hpp"
 
 namespace hopscotch::testing {
@@ -204,6 +210,35 @@ TEST(Finite, MayBeginAtTheBuffers) {
     EXPECT_TRUE(all_finite(state.bytes(), layout, Block::buffer));
     spoil(Block::buffer) = std::numeric_limits<float>::infinity();
     EXPECT_FALSE(all_finite(state.bytes(), layout, Block::buffer));
+}
+
+// Both in one pass: the hash of the journal, and a value that is not finite wherever it lies, but not in a counter.
+TEST(CheckState, IsTheHashAndSeesEveryFloat) {
+    StateLayout layout;
+    std::size_t end = 0;
+    for (std::size_t const floats : {1U, 3U, 32'767U, 32'768U, 32'769U, 100'000U, 5U}) {
+        layout.tensors.push_back({fmt::format("t{}", floats), Block::slot, Element::float32, {}, end, floats * 4});
+        end += padded_floats(floats) * 4;
+    }
+    layout.tensors.push_back({"steps", Block::counter, Element::int64, {}, end, 8});
+    layout.bytes = end + 64;
+    AlignedBlock state(layout.bytes);
+    Rng rng(5);
+    for (auto& value : state.floats()) value = static_cast<float>(rng.uniform());
+    std::ranges::fill(state.bytes().subspan(end), std::byte{0xff});  // no float, though its bits are those of NaN
+    auto const good = check_state(state.bytes(), layout);
+    EXPECT_EQ(good.hash, state_hash(state.bytes(), layout));
+    EXPECT_TRUE(good.finite);
+    for (auto const& tensor : layout.tensors | std::views::take(7))
+        for (std::size_t const at : {std::size_t{0}, tensor.bytes / 8, tensor.bytes / 4 - 1}) {
+            auto& value = state.floats()[tensor.offset / 4 + at];
+            auto const before = std::exchange(value, -std::numeric_limits<float>::infinity());
+            auto const bad = check_state(state.bytes(), layout);
+            EXPECT_FALSE(bad.finite) << tensor.name << " " << at;
+            EXPECT_EQ(bad.hash, state_hash(state.bytes(), layout)) << tensor.name << " " << at;
+            value = before;
+        }
+    EXPECT_THROW(check_state(state.bytes().first(end), layout), Error);
 }
 
 }  // namespace layout_test

@@ -109,19 +109,23 @@ void check_block(MutableBytes state, StateLayout const& layout) {
 }
 
 // A float is finite unless all bits of its exponent are set. Written without a branch, so that it runs at memory speed.
-bool all_finite(ByteView state, StateLayout const& layout, Block first) {
+bool all_finite(ByteView floats) {
     constexpr std::uint32_t exponent = 0x7f800000U;
     std::uint32_t bad = 0;
-    for (auto const& tensor : layout.tensors) {
-        if (tensor.element != Element::float32 || tensor.block < first) continue;
-        auto const* const words = reinterpret_cast<float const*>(state.data() + tensor.offset);
-        for (std::size_t i = 0; i < tensor.bytes / sizeof(float); ++i) {
-            std::uint32_t bits = 0;
-            std::memcpy(&bits, words + i, sizeof bits);
-            bad |= static_cast<std::uint32_t>((bits & exponent) == exponent);
-        }
+    auto const* const words = reinterpret_cast<float const*>(floats.data());
+    for (std::size_t i = 0; i < floats.size() / sizeof(float); ++i) {
+        std::uint32_t bits = 0;
+        std::memcpy(&bits, words + i, sizeof bits);
+        bad |= static_cast<std::uint32_t>((bits & exponent) == exponent);
     }
     return bad == 0;
+}
+
+bool all_finite(ByteView state, StateLayout const& layout, Block first) {
+    return std::ranges::all_of(layout.tensors, [&](StateTensor const& tensor) {
+        bool const counts = tensor.element == Element::float32 && tensor.block >= first;
+        return !counts || all_finite(state.subspan(tensor.offset, tensor.bytes));
+    });
 }
 
 Counters counters_of(MutableBytes state, StateLayout const& layout) {

@@ -82,6 +82,7 @@ void check_block(MutableBytes state, StateLayout const& layout);
 
 // No NaN and no infinity in parameters, slots and buffers, from that block on.
 bool all_finite(ByteView state, StateLayout const& layout, Block first = Block::parameter);
+bool all_finite(ByteView floats);  // aligned as floats
 
 // The counters of a state, as they lie in it.
 struct Counters {

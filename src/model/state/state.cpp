@@ -44,14 +44,49 @@ std::vector<SlotRange> slot_ranges(StateLayout const& layout) {
 
 std::string slot_name(std::string const& parameter, std::string_view kind) { return fmt::format("{}/{}", parameter, kind); }
 
+namespace {
+
+constexpr std::size_t k_piece = std::size_t{1} << 17;  // stays in a core's own cache while it is read twice
+
+void require_whole(ByteView state, StateLayout const& layout) {
+    require(state.size() >= layout.bytes,
+            fmt::format("a state of {} bytes cannot have a layout of {}", state.size(), layout.bytes));
+}
+
+}  // namespace
+
 // Chained through the seed, so that the order of the tensors counts and nothing has to be copied together.
 std::uint64_t state_hash(ByteView state, StateLayout const& layout) {
     PartTimer const timing(UnitPart::hash);
-    require(state.size() >= layout.bytes,
-            fmt::format("a state of {} bytes cannot have a layout of {}", state.size(), layout.bytes));
+    require_whole(state, layout);
     std::uint64_t hash = 0;
     for (auto const& tensor : layout.tensors) hash = xxh3(state.subspan(tensor.offset, tensor.bytes), hash);
     return hash;
+}
+
+StateCheck check_state(ByteView state, StateLayout const& layout) {
+    PartTimer const timing(UnitPart::hash);
+    require_whole(state, layout);
+    StateCheck out;
+    auto const look = [&](StateTensor const& tensor, ByteView bytes) {
+        if (tensor.element == Element::float32 && !all_finite(bytes)) out.finite = false;
+    };
+    for (auto const& tensor : layout.tensors) {
+        auto rest = state.subspan(tensor.offset, tensor.bytes);
+        if (rest.size() <= k_piece) {
+            out.hash = xxh3(rest, out.hash);
+            look(tensor, rest);
+            continue;
+        }
+        Xxh3Stream hash(out.hash);
+        for (; !rest.empty(); rest = rest.subspan(std::min(k_piece, rest.size()))) {
+            auto const piece = rest.first(std::min(k_piece, rest.size()));
+            hash.update(piece);
+            look(tensor, piece);
+        }
+        out.hash = hash.digest();
+    }
+    return out;
 }
 
 }  // namespace hopscotch

@@ -52,4 +52,11 @@ std::string slot_name(std::string const& parameter, std::string_view kind);  // 
 // The state hash of the journal: xxh3 over each tensor's bytes (not the padding), in order.
 std::uint64_t state_hash(ByteView state, StateLayout const& layout);
 
+// The state hash, and whether all values are finite. Both in one pass, because a large state comes from memory.
+struct StateCheck {
+    std::uint64_t hash = 0;
+    bool finite = true;
+};
+StateCheck check_state(ByteView state, StateLayout const& layout);
+
 }  // namespace hopscotch

@@ -60,8 +60,10 @@ private:
 }  // namespace
 
 std::uint64_t StateInHand::hash() {
-    if (trained) finite = all_finite(buffer.bytes(), *layout);
-    return state_hash(buffer.bytes(), *layout);
+    if (!trained) return state_hash(buffer.bytes(), *layout);
+    auto const check = check_state(buffer.bytes(), *layout);
+    finite = check.finite;
+    return check.hash;
 }
 
 UnitsBeside::UnitsBeside(WorkerResources const& resources, StateStore& store, Wanted wanted)

@@ -149,13 +149,12 @@ void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activ
         unit.loss_sum = sums.loss;
         bool const ends_later = hash == UnitHash::later && std::isfinite(sums.loss);
         if (hash == UnitHash::later && !ends_later) trial_model.state->fetch();
-        auto const state_now = ends_later ? 0 : state_hash(state, trial_model.state->layout());
-        bool const finite = ends_later || trial_model.state->finite();
+        auto const check = ends_later ? StateCheck{} : check_state(state, trial_model.state->layout());
         journey.record.state.lr = trial_model.training->learning_rate();
         unit.parts = packed(take_part_times());
         journey.record.units.push_back(unit);
         if (!std::isfinite(sums.loss)) diverge(journey, shard, "the loss");
-        if (!ends_later) end_unit(journey, state_now, finite);
+        if (!ends_later) end_unit(journey, check.hash, check.finite);
     });
     ++journey.step;
     journey.shard = {};
