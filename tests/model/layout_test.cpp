@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <ranges>
+#include <span>
 #include <utility>
 
 #include "core/error.hpp"
@@ -229,7 +229,7 @@ TEST(CheckState, IsTheHashAndSeesEveryFloat) {
     auto const good = check_state(state.bytes(), layout);
     EXPECT_EQ(good.hash, state_hash(state.bytes(), layout));
     EXPECT_TRUE(good.finite);
-    for (auto const& tensor : layout.tensors | std::views::take(7))
+    for (auto const& tensor : std::span(layout.tensors).first(7))
         for (std::size_t const at : {std::size_t{0}, tensor.bytes / 8, tensor.bytes / 4 - 1}) {
             auto& value = state.floats()[tensor.offset / 4 + at];
             auto const before = std::exchange(value, -std::numeric_limits<float>::infinity());
