@@ -224,7 +224,7 @@ TEST(CheckState, IsTheHashAndSeesEveryFloat) {
     layout.bytes = end + 64;
     AlignedBlock state(layout.bytes);
     Rng rng(5);
-    for (auto& value : state.floats()) value = static_cast<float>(rng.uniform());
+    for (auto& value : std::span(state.floats(), layout.bytes / 4)) value = static_cast<float>(rng.uniform());
     std::ranges::fill(state.bytes().subspan(end), std::byte{0xff});  // no float, though its bits are those of NaN
     auto const good = check_state(state.bytes(), layout);
     EXPECT_EQ(good.hash, state_hash(state.bytes(), layout));
