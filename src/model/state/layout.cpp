@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -108,17 +109,29 @@ void check_block(MutableBytes state, StateLayout const& layout) {
             "a state block must be 64-byte aligned (bits would depend on its address)");
 }
 
-// A float is finite unless all bits of its exponent are set. Written without a branch, so that it runs at memory speed.
+namespace {
+
+// A float is finite unless all bits of its exponent are set. Only then adding the exponent's last bit reaches the sign.
+constexpr std::uint32_t k_exponent = 0x7f800000U, k_last_bit = 0x00800000U, k_sign = 0x80000000U;
+
+std::uint32_t sign_if_not_finite(float const* value) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, value, sizeof bits);
+    return (bits & k_exponent) + k_last_bit;
+}
+
+}  // namespace
+
+// Without a branch, and in lanes of their own, so that it runs at the speed of the cache.
 bool all_finite(ByteView floats) {
-    constexpr std::uint32_t exponent = 0x7f800000U;
-    std::uint32_t bad = 0;
-    auto const* const words = reinterpret_cast<float const*>(floats.data());
-    for (std::size_t i = 0; i < floats.size() / sizeof(float); ++i) {
-        std::uint32_t bits = 0;
-        std::memcpy(&bits, words + i, sizeof bits);
-        bad |= static_cast<std::uint32_t>((bits & exponent) == exponent);
-    }
-    return bad == 0;
+    constexpr std::size_t lanes = 16;
+    std::array<std::uint32_t, lanes> bad{};
+    auto const* const values = reinterpret_cast<float const*>(floats.data());
+    auto const size = floats.size() / sizeof(float), whole = size / lanes * lanes;
+    for (std::size_t i = 0; i < whole; i += lanes)
+        for (std::size_t lane = 0; lane < lanes; ++lane) bad[lane] |= sign_if_not_finite(values + i + lane);
+    for (auto i = whole; i < size; ++i) bad[0] |= sign_if_not_finite(values + i);
+    return std::ranges::none_of(bad, [](std::uint32_t bits) { return (bits & k_sign) != 0; });
 }
 
 bool all_finite(ByteView state, StateLayout const& layout, Block first) {
