@@ -19,9 +19,9 @@ ASKS = "How much longer than their training do many short trials take?"
 HOW = (
     "Equal synthetic trials, which wait, on 2 trainers (threads) with a shard each; random search. The minimum is half of "
     "the sum of the trials' seconds. Measured is the whole process, from start to end. A trial is a unit on each shard for "
-    "each result: an epoch, with validation after it. Its state has the megabytes of the table. It hops after each unit, and "
-    "is hashed and checked. `disk`: the state goes to a file after each result (`checkpoint_every_s` of a millisecond); "
-    "otherwise when its newest file is a minute old, so never here. Ray Tune, where "
+    "each result: an epoch, with validation after it. Its state has the megabytes of the table. It hops after each unit, "
+    "and is hashed and checked. `disk`: the state goes to a file after each result (`checkpoint_every_s` of a "
+    "millisecond); otherwise when its newest file is a minute old, so never here. Ray Tune, where "
     f"`{PYTHON}` names a Python that has it, gets the same on 2 CPUs: functions that sleep, and report a result after each "
     "part, for `disk` with a checkpoint. Ray's trials are fewer, because they take long. Both take turns."
 )
