@@ -294,7 +294,7 @@ def by_ray(settings, workers):
     def one(config):
         train(config["setting"], tune.report)
 
-    config = tune.TuneConfig(metric="accuracy", mode="max")
+    config = tune.TuneConfig(metric="accuracy", mode="max", reuse_actors=True)  # else each trial imports PyTorch
     where = tune.RunConfig(verbose=0, storage_path=os.path.abspath("ray"))
     results = tune.Tuner(
         one, param_space={"setting": tune.grid_search(settings)}, tune_config=config, run_config=where

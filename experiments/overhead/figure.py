@@ -14,7 +14,7 @@ from job import claim, training
 USES = ("overhead/ray_trials.py",)
 PYTHON = "HOPSCOTCH_RAY_PYTHON"  # an environment variable
 TITLE = "Overhead of a trial"
-MINUTES = 16
+MINUTES = 14
 ASKS = "How much longer than their training do many short trials take?"
 HOW = (
     "Equal synthetic trials, which wait, on 2 trainers (threads) with a shard each; random search. The minimum is half of "
@@ -23,7 +23,8 @@ HOW = (
     "and is hashed and checked. `disk`: the state goes to a file after each result (`checkpoint_every_s` of a "
     "millisecond); otherwise when its newest file is a minute old, so never here. Ray Tune, where "
     f"`{PYTHON}` names a Python that has it, gets the same on 2 CPUs: functions that sleep, and report a result after each "
-    "part, for `disk` with a checkpoint. Ray's trials are fewer, because they take long. Both take turns."
+    "part, for `disk` with a checkpoint; processes are used again (`reuse_actors`). Ray's trials are fewer, because they take "
+    "long. Both take turns."
 )
 PAPER = (
     "Ray's documentation (Scalability and overhead benchmarks): 10,000 trials of 1 s on 16 CPUs took 715 s, and at least "
@@ -36,7 +37,7 @@ STATES = {"no state": (0, False), "1 MB": (1, False), "10 MB": (10, False), "10 
 MOST = {"no state": 1.02, "1 MB": 1.02, "10 MB": 1.05}
 RAYS = ("no state", "10 MB, disk")
 WORK = 100  # seconds of all trials together
-RAYS_TRIALS = {0.1: 60, 1: 20}
+RAYS_TRIALS = {0.1: 200, 1: 40}
 
 
 def ours(job, trials, seconds, results, state):
