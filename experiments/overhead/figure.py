@@ -23,8 +23,8 @@ HOW = (
     "and is hashed and checked. `disk`: the state goes to a file after each result (`checkpoint_every_s` of a "
     "millisecond); otherwise when its newest file is a minute old, so never here. Ray Tune, where "
     f"`{PYTHON}` names a Python that has it, gets the same on 2 CPUs: functions that sleep, and report a result after each "
-    "part, for `disk` with a checkpoint; processes are used again (`reuse_actors`). Ray's trials are fewer, because they take "
-    "long. Both take turns."
+    "part, for `disk` with a checkpoint; processes are used again (`reuse_actors`). Ray's trials are fewer, because they "
+    "take long. Both take turns."
 )
 PAPER = (
     "Ray's documentation (Scalability and overhead benchmarks): 10,000 trials of 1 s on 16 CPUs took 715 s, and at least "
