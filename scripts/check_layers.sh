@@ -85,7 +85,7 @@ places='
 ^cuda                                     | ^(tensor|comm)/                      | only tensor and comm touch devices
 ^Eigen/                                   | ^search/                             | only search does linear algebra
 ^spdlog/                                  | ^core/log\.cpp$                      | only core/log.cpp logs
-^(fmt|xxhash)                             | \.cpp$                               | headers stay free of third-party headers
+^(fmt|xxh)                                | \.cpp$                               | headers stay free of third-party headers
 '
 
 found=0

@@ -259,17 +259,20 @@ def study_in(storage):
     return JournalStorage(journal.JournalFileBackend(storage))
 
 
-def optuna_worker(rank, settings, workers, storage):
+def optuna_worker(_, settings, storage):
     import optuna
 
     def objective(trial):
+        if "queued" not in trial.user_attrs:  # the queue is empty, so the sampler made this one
+            trial.study.stop()
+            raise optuna.TrialPruned
         setting = settings[trial.suggest_int("setting", 0, len(settings) - 1)]
         epoch = itertools.count()
         return train(setting, lambda metrics: trial.report(metrics["accuracy"], next(epoch)))
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.load_study(study_name="peers", storage=study_in(storage))
-    study.optimize(objective, n_trials=len(settings[rank::workers]))
+    study.optimize(objective)
 
 
 def by_optuna(settings, workers):
@@ -279,8 +282,8 @@ def by_optuna(settings, workers):
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(study_name="peers", storage=study_in("study.log"), direction="maximize")
     for i in range(len(settings)):
-        study.enqueue_trial({"setting": i})
-    torch.multiprocessing.spawn(optuna_worker, (settings, workers, "study.log"), nprocs=workers)
+        study.enqueue_trial({"setting": i}, user_attrs={"queued": True})
+    torch.multiprocessing.spawn(optuna_worker, (settings, "study.log"), nprocs=workers)
     return study.best_value
 
 

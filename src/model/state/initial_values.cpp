@@ -92,7 +92,8 @@ void draw_parameters(MutableBytes state, StateLayout const& layout, LayoutReques
     for (std::size_t i = 0; i < request.parameters.size(); ++i) {
         auto const& spec = request.parameters[i];
         if (!request.frozen.empty() && request.frozen[i]) continue;
-        if (spec.init.kind == Init::Kind::constant && spec.init.value == 0) continue;  // the memory is
+        bool const zero = spec.init.value == 0 && !std::signbit(spec.init.value);  // as the memory is
+        if (spec.init.kind == Init::Kind::constant && zero) continue;
         auto const values = floats_in(state, layout.find(spec.name));
         if (auto const words = words_a_value(spec.init))
             cut(spec.init, values, *words, rng, pieces);

@@ -152,6 +152,11 @@ public:
         return gradient_;
     }
 
+    void zero_gradient() override {
+        changes_.clear();
+        if (wanted_) write_gradient();
+    }
+
     void update(std::int64_t rows) override {
         auto* const weights = reinterpret_cast<float*>(state_->bound().data());
         if (wanted_) {

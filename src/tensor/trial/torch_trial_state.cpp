@@ -256,7 +256,7 @@ void TorchTrialState::save(std::string const& path, Json const& metadata) {
     write_safetensors(path, tensors, metadata);
 }
 
-// A GPU reads its copy in less than a thousandth of the time that the host takes. Padding is zero.
+// For states that several trainers share. A GPU reads its copy in less than a thousandth of the host's time. Padding is 0.
 bool TorchTrialState::finite() {
     PartTimer const timing(UnitPart::finite);
     workspace_.use_stream();
