@@ -144,7 +144,7 @@ NOT_RUN = {
     **{f"scripts/evidence.sh {path.parent.name}": FIGURES for path in SOURCE.glob("experiments/*/figure.py")},
     "scripts/compare_peers.py": PEERS,
     "scripts/compare_peers.py --python peers/bin/python": PEERS,
-    'python3 -m venv peers && peers/bin/pip install torch h5py numpy "ray[tune]"': "downloads 3.5 GB",
+    'python3 -m venv peers && peers/bin/pip install torch h5py numpy optuna "ray[tune]"': "downloads 3.5 GB",
     "scripts/setup.sh --cuda": "downloads 2.2 GB",
     "scripts/gpu_bundle.sh gpu-bundle": GPU,
     **{
