@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/unit_parts.hpp"
+#include "model/state/layout.hpp"
 
 namespace hopscotch {
 
