@@ -46,6 +46,21 @@ class Jobs(unittest.TestCase):
             with self.assertRaisesRegex(RuntimeError, "ended with 3: no such thing"):
                 Job(folder, "full", folder).program("bad")
 
+    def test_a_python_without_its_packages_is_missing_and_another_fault_is_an_error(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, {"BIRDS_PYTHON": ""}):
+            job, script = Job(folder, "full", folder), pathlib.Path(folder) / "script.py"
+            with self.assertRaisesRegex(Missing, "needs a camera"):
+                job.python("BIRDS_PYTHON", "a camera", script)
+            os.environ["BIRDS_PYTHON"] = sys.executable
+            script.write_text("import sys, os\nprint(*sys.argv[1:], os.getcwd())\n")
+            self.assertEqual(job.python("BIRDS_PYTHON", "", script, 1, "two"), f"1 two {job.folder}\n")
+            script.write_text("import a_camera\n")
+            with self.assertRaisesRegex(Missing, "needs a camera: .*No module named 'a_camera'"):
+                job.python("BIRDS_PYTHON", "a camera", script)
+            script.write_text("raise ValueError('dark')\n")
+            with self.assertRaisesRegex(RuntimeError, "ended with 1: (.|\n)*dark"):
+                job.python("BIRDS_PYTHON", "a camera", script)
+
 
 class Cifar(unittest.TestCase):
     def setUp(self):
@@ -117,6 +132,13 @@ class Searches(unittest.TestCase):
         data = {"grid": [9, 20, 100], "curves": {"TPE": {"mean": [3, 2, 1]}}}
         self.assertEqual([search_page.at(data, "TPE", share) for share in (0.1, 0.2, 0.9, 1)], [3, 2, 2, 1])
         self.assertEqual([search_page.epochs_to(data, "TPE", loss) for loss in (2, 1.5, 0.5)], [20, 100, None])
+
+
+class Samplers(unittest.TestCase):
+    def test_ranks_are_of_the_seeds_and_trials_that_all_have(self):
+        figure = evidence.figures()["search_quality"]
+        found = {"few": [[[2, 1]]], "many": [[[1, 1, 1]], [[0, 0, 0]]]}  # by seed and table, after each trial
+        self.assertEqual(figure.ranks(found), {"few": [2, 1.5], "many": [1, 1.5]})
 
 
 class Runs(unittest.TestCase):

@@ -62,6 +62,20 @@ class Job:
             raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr[-2000:]}")
         return done.stdout
 
+    def python(self, variable, needs, script, *words):
+        """What a script prints under the Python whose path the environment variable has. The user installs its packages."""
+        program = os.environ.get(variable)
+        if not program:
+            raise Missing(f"needs {needs}")
+        command = [program, "-B", *map(str, (script, *words))]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, env=environment)
+        if "ModuleNotFoundError" in done.stderr:
+            raise Missing(f"needs {needs}: {done.stderr.splitlines()[-1]}")
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr[-2000:]}")
+        return done.stdout
+
     def simulate(self, instances):
         """instances: [(policy, seed, epochs, hop, speeds, costs)]. The makespans, busy seconds and seconds of planning."""
 

@@ -4,14 +4,12 @@ SPDX-License-Identifier: Apache-2.0
 """
 
 import json
-import os
 import pathlib
 import shutil
 import statistics
-import subprocess
 import time
 
-from job import Missing, claim, training
+from job import claim, training
 
 USES = ("overhead/ray_trials.py",)
 PYTHON = "HOPSCOTCH_RAY_PYTHON"  # an environment variable
@@ -82,23 +80,11 @@ def rays(job, trials, seconds, results, state):
     script = pathlib.Path(__file__).with_name("ray_trials.py")
     words = (TRAINERS, trials, seconds, results, megabytes if disk else 0)
     start = time.monotonic()
-    done = subprocess.run(
-        [python_of_ray(), "-B", str(script), *map(str, words)], cwd=job.folder, capture_output=True, text=True
-    )
+    said = job.python(PYTHON, NEEDS, script, *words)
     whole, minimum = time.monotonic() - start, trials * seconds / TRAINERS
     put_away(job, "ray")
-    if "ModuleNotFoundError" in done.stderr:
-        raise Missing(f"needs {NEEDS}: {done.stderr.splitlines()[-1]}")
-    if done.returncode != 0:
-        raise RuntimeError(f"Ray Tune: {done.stderr[-2000:]}")
-    version, inner = done.stdout.splitlines()[-1].split()
+    version, inner = said.splitlines()[-1].split()
     return {"trials": trials, "whole": whole / minimum, "inner": float(inner) / minimum, "version": version}
-
-
-def python_of_ray():
-    if not os.environ.get(PYTHON):
-        raise Missing(f"needs {NEEDS}")
-    return os.environ[PYTHON]
 
 
 def one(job, seconds, results, state):
@@ -128,7 +114,6 @@ def named(row):
 
 def claims(rows):
     if rows[0]["hopscotch"]["trials"] < 1000:  # of few trials, the start counts
-        yield claim("All trials finish", all(row["hopscotch"]["trials"] for row in rows))  # else measure fails
         return
     for state, most in MOST.items():
         each = [row["hopscotch"]["whole"] for row in rows if row["state"] == state]
