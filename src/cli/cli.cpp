@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -21,6 +23,7 @@
 #include "core/json_reader.hpp"
 #include "core/log.hpp"
 #include "core/path_text.hpp"
+#include "core/signals.hpp"
 #include "view/terminal.hpp"
 
 namespace hopscotch {
@@ -190,6 +193,14 @@ int parse_and_run(int argc, char** argv, Program const& program) {
     return work();
 }
 
+// A table that is cut off looks like a whole one.
+void require_whole_output() {
+    bool const flushed = std::fflush(stdout) == 0;
+    if (flushed && std::ferror(stdout) == 0) return;
+    throw Error(fmt::format("the output was not written in full ({}); free space, or write it to another file",
+                            flushed ? "an earlier write failed" : std::strerror(errno)));
+}
+
 int report(std::exception const& error, int exit_code, std::string_view who) {
     if (exit_code == 2 && !is_first_rank()) return 0;
     fmt::print(stderr, "{}{}\n", who, printable(words_of(error)));
@@ -203,7 +214,9 @@ int run_cli(int argc, char** argv, Program const& program) {
     std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is then an error of the write, which names the file
     try {
         check_faults();
-        return parse_and_run(argc, argv, program);
+        auto const exit_code = parse_and_run(argc, argv, program);
+        if (!trains(argc, argv)) require_whole_output();  // of a run, the directory has everything
+        return exit_code;
     } catch (ConfigError const& error) {
         return report(error, 2, "");
     } catch (DataError const& error) {

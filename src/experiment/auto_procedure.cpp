@@ -24,6 +24,7 @@ struct Case {
     std::optional<std::int64_t> points;  // of a finite space, at most
     std::size_t keys = 0;                // that have several values
     std::int64_t epochs = 0;             // of each trial; 0: they differ
+    bool is_list = false;                // of configurations, without a space
     bool has_objectives = false;
     bool has_sampler = false;  // the user has chosen one
 };
@@ -71,6 +72,7 @@ Case case_of(Json const& document) {
     if (auto const most = integer_at(search, "max_epochs")) length = std::min(length, *most);
     out.epochs = length;
     out.has_sampler = search->find("sampler") != nullptr;
+    out.is_list = search->find("configurations") != nullptr && document.find("space") == nullptr;
     out.trials = integer_at(search, "trials");
     if (auto const most = integer_at(budget, "trials")) out.trials = std::min(out.trials.value_or(*most), *most);
     if (auto const paid = integer_at(budget, "epochs"); paid && !out.trials)
@@ -81,6 +83,7 @@ Case case_of(Json const& document) {
 
 Choice choose(Case const& it) {
     using enum Serves;
+    if (it.is_list) return {lists, none, "the search lists its configurations"};
     if (it.points && *it.points <= it.trials.value_or(k_small_grid))
         return {small_spaces, none, fmt::format("the space has at most {} configurations", *it.points)};
     auto const trials = it.trials.value_or(0);

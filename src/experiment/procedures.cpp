@@ -68,7 +68,10 @@ std::vector<ProcedureTraits> samplers_alone() {
          .serves = Serves::costly_trials},
         {.name = "cma_es", .samplers = {"cma_es"}, .keys = counted(), .more_trials = if_undisturbed},
         {.name = "nsga2", .samplers = {"nsga2"}, .keys = compared(), .more_trials = if_undisturbed},
-        {.name = "manual", .samplers = {"manual"}, .keys = {"start_from", "patience", "objectives"}},
+        {.name = "manual",
+         .samplers = {"manual"},
+         .keys = {"start_from", "patience", "objectives"},
+         .serves = Serves::lists},
         {.name = "ablation", .samplers = {"ablation"}, .keys = {"patience"}},
     };
 }

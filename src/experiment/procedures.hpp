@@ -38,7 +38,7 @@ enum class MoreTrials {
 };
 
 // Which case of search.procedure "auto" a procedure serves (experiment/auto_procedure.cpp).
-enum class Serves { none, small_spaces, few_trials, many_keys, costly_trials, many_trials, long_trials };
+enum class Serves { none, lists, small_spaces, few_trials, many_keys, costly_trials, many_trials, long_trials };
 
 struct ProcedureTraits {
     std::string_view name;

@@ -18,8 +18,7 @@ bool is_constant(Parameter const& parameter) {
 }
 
 bool is_plain_number(Parameter const& parameter) {
-    bool const is_number = parameter.type == Parameter::Type::real || parameter.type == Parameter::Type::integer;
-    return is_number && parameter.when.empty() && parameter.low < parameter.high;
+    return is_range(parameter) && parameter.when.empty() && parameter.low < parameter.high;
 }
 
 // Zero means no slot in the state, and anything else one.
@@ -85,7 +84,7 @@ public:
     void components() {
         std::size_t others = 0;
         for (auto const& parameter : space_.parameters) {
-            if (parameter.type == Parameter::Type::real || parameter.type == Parameter::Type::integer)
+            if (is_range(parameter))
                 problems_.add(parameter.at, "/space/" + parameter.path,
                               "ablation needs a list; write the value of trial 0 first, then the values that replace it");
             others += parameter.values.size() - 1;

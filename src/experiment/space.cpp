@@ -188,6 +188,10 @@ void describe_space(ObjectReader& reader, Problems& problems) {
     read_parameter({"*", Json(Json::Object{}), {}}, problems);
 }
 
+bool is_range(Parameter const& parameter) {
+    return parameter.type == Parameter::Type::real || parameter.type == Parameter::Type::integer;
+}
+
 std::string json_path(std::string_view dotted) {
     auto out = fmt::format("/{}", dotted);
     std::replace(out.begin(), out.end(), '.', '/');

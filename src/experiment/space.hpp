@@ -47,6 +47,8 @@ struct Parameter {
     Position key_at, at;
 };
 
+bool is_range(Parameter const& parameter);  // of numbers: real, integer
+
 struct Space {
     std::vector<Parameter> parameters;           // as declared
     std::vector<std::size_t> order;              // of parameters, parents of `when` before their children

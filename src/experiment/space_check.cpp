@@ -127,7 +127,7 @@ public:
     }
 
     void check(Parameter const& parameter) {
-        bool const range = parameter.type == Parameter::Type::real || parameter.type == Parameter::Type::integer;
+        bool const range = is_range(parameter);
         for (std::size_t i = 0; i < parameter.values.size(); ++i) {
             auto value = parameter.values[i];
             if (range) value = parameter.type == Parameter::Type::integer ? value : Json(value.number());

@@ -49,10 +49,6 @@ bool lies_between_steps(Parameter const& parameter, double value) {
     return std::abs(parameter.low + i * step - value) > tolerance(parameter, value);
 }
 
-bool is_range(Parameter const& parameter) {
-    return parameter.type == Parameter::Type::real || parameter.type == Parameter::Type::integer;
-}
-
 // Of a condition: numbers that equal a value of the parameter but for rounding become exactly that value.
 void fit(Condition& condition, Parameter const& parameter) {
     auto const fitted = [&](double bound) {

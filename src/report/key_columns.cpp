@@ -34,7 +34,7 @@ std::vector<std::string> paths_of(RunResults const& data, Space const& space) {
 }
 
 void add_range(KeyColumn& column, Parameter const& parameter) {
-    column.numeric = parameter.type == Parameter::Type::real || parameter.type == Parameter::Type::integer;
+    column.numeric = is_range(parameter);
     column.whole = parameter.type == Parameter::Type::integer;
     column.log = parameter.log;
     column.low = parameter.low;

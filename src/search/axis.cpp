@@ -11,7 +11,7 @@ namespace hopscotch {
 Axis axis_of(Parameter const& parameter) {
     Axis out;
     if (parameter.prior) out.prior = &*parameter.prior;
-    if (!is_number(parameter)) {
+    if (!is_range(parameter)) {
         out.categories = parameter.values.size();
         return out;
     }
@@ -25,22 +25,18 @@ Axis axis_of(Parameter const& parameter) {
 double scaled(Axis const& axis, double x) { return axis.log ? std::log(x) : x; }
 double unscaled(Axis const& axis, double x) { return axis.log ? std::exp(x) : x; }
 
-bool is_number(Parameter const& parameter) {
-    return parameter.type == Parameter::Type::real || parameter.type == Parameter::Type::integer;
-}
-
 bool has_one_value(Parameter const& parameter) {
-    return is_number(parameter) ? parameter.low == parameter.high : parameter.values.size() == 1;
+    return is_range(parameter) ? parameter.low == parameter.high : parameter.values.size() == 1;
 }
 
 double to_number(Parameter const& parameter, Json const& value) {
-    if (is_number(parameter)) return value.number();
+    if (is_range(parameter)) return value.number();
     auto const at = std::find(parameter.values.begin(), parameter.values.end(), value);
     return static_cast<double>(at - parameter.values.begin());
 }
 
 Json to_value(Parameter const& parameter, double number) {
-    if (!is_number(parameter)) return parameter.values[static_cast<std::size_t>(number)];
+    if (!is_range(parameter)) return parameter.values[static_cast<std::size_t>(number)];
     double const value = std::clamp(number, parameter.low, parameter.high);
     bool const binary = parameter.type == Parameter::Type::real && parameter.step_values == StepValues::binary;
     return has_steps(parameter) && !binary ? nearest_step(parameter, value) : Json(value);

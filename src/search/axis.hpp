@@ -19,7 +19,6 @@ Axis axis_of(Parameter const& parameter);
 double scaled(Axis const& axis, double x);  // the logarithm on a log axis
 double unscaled(Axis const& axis, double x);
 
-bool is_number(Parameter const& parameter);
 bool has_one_value(Parameter const& parameter);  // nothing to learn, and a range of width 0
 double to_number(Parameter const& parameter, Json const& value);
 Json to_value(Parameter const& parameter, double number);  // the nearest one

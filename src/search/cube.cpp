@@ -11,7 +11,7 @@ namespace hopscotch {
 namespace {
 
 std::size_t values_of(Parameter const& parameter) {
-    if (!is_number(parameter)) return parameter.values.size();
+    if (!is_range(parameter)) return parameter.values.size();
     return has_steps(parameter) ? static_cast<std::size_t>(last_step(parameter)) + 1 : 0;
 }
 
@@ -152,7 +152,7 @@ Eigen::VectorXd Cube::point_of(Assignment const& assignment) const {
 Json Cube::value_of_parameter(std::size_t index, Eigen::VectorXd const& point) const {
     auto const& parameter = space_.parameters[index];
     auto const at = side_of_[index];
-    double const number = at >= 0 ? to_number(side(at).axis, point[at]) : is_number(parameter) ? parameter.low : 0;
+    double const number = at >= 0 ? to_number(side(at).axis, point[at]) : is_range(parameter) ? parameter.low : 0;
     return to_value(parameter, number);
 }
 

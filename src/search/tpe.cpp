@@ -144,7 +144,7 @@ Assignment TpeModel::propose(History const& history, GoodAndBad const& split, Un
             choose(history, split, {&parameter}, uniform, chosen);
         auto const* value = value_of(chosen, parameter.path);
         out.emplace_back(parameter.path,
-                         value != nullptr ? *value : to_value(parameter, is_number(parameter) ? parameter.low : 0));
+                         value != nullptr ? *value : to_value(parameter, is_range(parameter) ? parameter.low : 0));
     }
     return in_order(space_, out);
 }

@@ -262,6 +262,13 @@ class CommandLine(Case):
             self.assertEqual(code, 2, words)
             self.assertIn(said, err)
 
+    def test_an_output_that_is_cut_off_is_an_error(self):
+        for words in (["--help"], ["init", "--help"], ["models"], ["schema"]):  # of both programs, short and long
+            with self.subTest(words), open("/dev/full", "w") as full:
+                done = subprocess.run([BINARY, *words], stdout=full, stderr=subprocess.PIPE, text=True)
+                self.assertEqual(done.returncode, 1)
+                self.assertRegex(done.stderr, "not written in full \\(No space left on device\\); |cannot write to file")
+
     def test_what_the_programs_load(self):
         def libraries(program):
             out = subprocess.run([program], env={"LD_TRACE_LOADED_OBJECTS": "1"}, capture_output=True, text=True).stdout

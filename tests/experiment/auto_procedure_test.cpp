@@ -120,6 +120,14 @@ TEST(Auto, TheReasonIsThatOfTheSearch) {
     EXPECT_EQ(problems.text(), "");
 }
 
+TEST(Auto, AListOfConfigurations) {
+    Problems problems("e.json");
+    auto const search = R"("search": {"procedure": "auto", "configurations": [{"train.optimizer.lr": 0.1}]})";
+    auto const read = read_experiment(document(search), {}, problems);
+    EXPECT_EQ(problems.text(), "");
+    EXPECT_EQ(text_of_choice(read), "procedure: manual (chosen by auto: the search lists its configurations)");
+}
+
 TEST(Auto, MistakesAreStillTold) {
     auto const said = [](std::string const& search) {
         return complaints(document(k_space + R"(, "search": {"procedure": "auto")" + search + "}"));

@@ -57,7 +57,7 @@ Json distribution(Parameter const& parameter) {
 
 // Optuna's internal number of a value: of a category its index. None: the value is not in the range.
 std::optional<double> internal(Parameter const& parameter, Json const& value) {
-    if (parameter.type == Parameter::Type::real || parameter.type == Parameter::Type::integer) {
+    if (is_range(parameter)) {
         if (!value.is_number()) return std::nullopt;
         auto const number = value.number();
         return number >= parameter.low && number <= parameter.high ? std::optional(number) : std::nullopt;
