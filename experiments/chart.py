@@ -33,6 +33,17 @@ def number(value):
     return f"{value:.3g}"
 
 
+def fitted(words, room, size, wide=0.61):
+    """The font size at which the longest of some words fits. wide: of a letter in the widest of the usual fonts, over its
+    size."""
+    return round(min(size, room / (wide * max(map(len, words)))), 1)
+
+
+def heading(words, place):
+    size = fitted([words], place.edge - place.left - 4, 15, 0.67)
+    return text(place.left, place.title, words, "start", f' font-size="{size:g}" font-weight="bold"')
+
+
 class Axis:
     """From values to a place in 0..1, with round ticks."""
 
@@ -77,7 +88,7 @@ class Place:
 
 
 def frame(chart, place, y_axis):
-    yield text(place.left, place.title, chart["title"], "start", ' font-size="15" font-weight="bold"')
+    yield heading(chart["title"], place)
     for tick in y_axis.ticks:
         y = place.y(y_axis.place(tick))
         yield f'<path d="M{place.left} {y:.1f}H{place.right}" stroke="{GRID}"/>'
@@ -152,10 +163,11 @@ def bars(chart, place):
     yield from frame(chart, place, y_axis)
     group = (place.right - place.left) / len(categories)
     wide = group * 0.84 / len(chart["series"])
+    size = fitted([words for category in categories for words in category.split("\n")], group - 3, 11)
     for at, category in enumerate(categories):
         for line, words in enumerate(category.split("\n")):
             x, y = place.left + group * (at + 0.5), place.bottom + 14 + 13 * line
-            yield text(x, y, words, more=f' fill="{QUIET}" font-size="11"')
+            yield text(x, y, words, more=f' fill="{QUIET}" font-size="{size:g}"')
         for row, series in enumerate(chart["series"]):
             value = series["values"][at]
             if value is not None:
@@ -194,7 +206,7 @@ def panels(chart):
         for i, panel in enumerate(chart["panels"]):
             yield from single(panel, Place(y=HEIGHT * i))
         return
-    yield text(LEFT, 20, chart["title"], "start", ' font-size="15" font-weight="bold"')
+    yield heading(chart["title"], Place())
     series = chart["panels"][0]["series"]
     yield from legend([each["name"] for each in series], line_symbol(series), Place())
     for i, panel in enumerate(chart["panels"]):

@@ -260,6 +260,15 @@ class Charts(unittest.TestCase):
             )
         self.assertIn("a < b", [each.text for each in root.iter()])
 
+    def test_long_words_are_smaller(self):
+        self.assertEqual([chart.fitted(words, 60, 11, 0.5) for words in (["a"], ["a", "b" * 12])], [11, 10])
+        spec = {"kind": "bars", "title": "t" * 90, "y": {"label": "y"}, "series": [{"name": "s", "values": [1] * 10}]}
+        root = tree.fromstring(chart.draw({**spec, "x": {"label": "x", "categories": ["c" * 12] * 10}}))
+        for each in root.iter("{http://www.w3.org/2000/svg}text"):
+            if each.text[0] in "tc" and len(each.text) > 1:
+                room = chart.WIDTH - chart.LEFT if each.text[0] == "t" else (chart.WIDTH - chart.LEFT - chart.RIGHT) / 10
+                self.assertLess(0.6 * float(each.get("font-size")) * len(each.text), room)
+
     def test_panels_lie_beside_and_below_each_other(self):
         panel = {"kind": "lines", "x": {"label": "x"}, "y": {"label": "y"}}
         panel["series"] = [{"name": "s", "points": [[0, 1], [1, 2]]}]
