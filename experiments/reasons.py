@@ -6,8 +6,8 @@ SPDX-License-Identifier: Apache-2.0
 
 REASONS = {  # by figure and claim
     "asynchronous_trials": {
-        "Asynchronous trials with early stopping take at least 33 % less time than waves, as published": "Only on 2 trainers, "
-        "by 1 %. By default `median` decides first after epoch 2, because a first epoch says little "
+        "Asynchronous trials with early stopping take at least 33 % less time than waves, as published": "Only on 2 "
+        "trainers, by 1 %. By default `median` decides first after epoch 2, because a first epoch says little "
         "([0078](decisions/0078-the-first-decision.md)), and 2 is a third of these short trainings. With `min_epochs` 1 the "
         "same runs took 46, 49 and 50 % less time than waves.",
         "Virtual time costs at most 5 % of the time": "Virtual time costs more only on 8 trainers with `task_parallel`, "
