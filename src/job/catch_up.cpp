@@ -18,9 +18,28 @@
 #include "schedule/state_chain.hpp"
 
 namespace hopscotch {
+namespace {
+
+// The visit order of a dispatched policy is in the journal only.
+std::vector<ShardId> recorded_shards(EarlierJobs const& earlier, Experiment const& experiment, LapId lap) {
+    if (!policy_named(experiment.strategy.policy).dispatched()) return {};
+    std::vector<ShardId> out;
+    auto const& laps = earlier.journal.laps;
+    auto const last = std::ranges::find_if(laps.rbegin(), laps.rend(), [&](LapRecord const& each) {
+        return each.id() == lap && each.outcome == Outcome::finished;
+    });
+    if (last == laps.rend()) return out;
+    for (auto const& unit : UnitReader(experiment.run.dir).units_of(*last)) out.push_back(unit.shard);
+    return out;
+}
+
+}  // namespace
 
 CatchUp::CatchUp(EarlierJobs const& earlier, Experiment const& experiment, std::uint64_t most_file_bytes)
-    : earlier_(earlier), files_(earlier, experiment.run.dir, most_file_bytes), experiment_(experiment) {}
+    : earlier_(earlier),
+      files_(earlier, experiment.run.dir, most_file_bytes,
+             [&earlier, &experiment](LapId lap) { return recorded_shards(earlier, experiment, lap); }),
+      experiment_(experiment) {}
 
 void CatchUp::Heard::add(Lap lap) {
     // The trial was stopped and resumed: its earlier laps from this epoch on do not count.
@@ -95,22 +114,9 @@ std::vector<Lap> CatchUp::laps_from_starts(Heard heard, Recorder& recorder) {
         lap.attempt = earlier_.journal.jobs.count + 1;
         if (auto const before = heard.known.find({lap.trial, lap.epoch}); before != heard.known.end())
             again_.insert(*before);
-        if (again_.contains({lap.trial, lap.epoch})) lap.repeats = recorded_shards(lap.id());
+        if (again_.contains({lap.trial, lap.epoch})) lap.repeats = recorded_shards(earlier_, experiment_, lap.id());
         out.push_back(std::move(lap));
     }
-    return out;
-}
-
-// The visit order of a dispatched policy is in the journal only.
-std::vector<ShardId> CatchUp::recorded_shards(LapId lap) const {
-    if (!policy_named(experiment_.strategy.policy).dispatched()) return {};
-    std::vector<ShardId> out;
-    auto const& laps = earlier_.journal.laps;
-    auto const last = std::ranges::find_if(laps.rbegin(), laps.rend(), [&](LapRecord const& each) {
-        return each.id() == lap && each.outcome == Outcome::finished;
-    });
-    if (last == laps.rend()) return out;
-    for (auto const& unit : UnitReader(experiment_.run.dir).units_of(*last)) out.push_back(unit.shard);
     return out;
 }
 

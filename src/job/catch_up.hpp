@@ -61,7 +61,6 @@ private:
     void pin_ends(Director& director, Recorder& recorder);
     void pin_sources_of_orders(Director const& director, Recorder& recorder);
     std::vector<Lap> laps_from_starts(Heard heard, Recorder& recorder);
-    std::vector<ShardId> recorded_shards(LapId lap) const;
     bool find_starts(std::vector<TrialView> const& trials, Recorder const& recorder);
     bool has_all_laps(TrialView const& trial) const;
     bool needs_best(LapId best, Recorder const& recorder) const;

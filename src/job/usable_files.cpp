@@ -26,12 +26,23 @@ std::uintmax_t bytes_of(std::filesystem::path const& path) {
     return missing ? 0 : bytes;
 }
 
+// Whether a lap in this order was once where the file is, in the middle of the lap.
+bool is_of(std::vector<ShardId> const& order, Checkpoint const& about) {
+    auto const visited = about.record.units.size();
+    if (visited > order.size()) return false;
+    for (std::size_t i = 0; i < visited; ++i)
+        if (about.record.units[i].shard != order[i]) return false;
+    return about.place.batch == 0 || (visited < order.size() && about.shard == order[visited]);
+}
+
 }  // namespace
 
-UsableFiles::UsableFiles(EarlierJobs const& earlier, std::filesystem::path directory, std::uint64_t most_bytes)
+UsableFiles::UsableFiles(EarlierJobs const& earlier, std::filesystem::path directory, std::uint64_t most_bytes,
+                         VisitOrder order)
     : directory_(std::move(directory)),
       run_id_(earlier.facts.run_id),
       most_bytes_(most_bytes),
+      order_(std::move(order)),
       next_word_s_(monotonic_s() + k_word_s) {
     for (auto const& [trial, files] : earlier.files)
         for (auto const& file : files) files_[trial].push_back({file});
@@ -97,6 +108,10 @@ void UsableFiles::check(SavedState const& saved) {
         throw DataError(fmt::format("{}: belongs to another run or trial", saved.file));
     if (saved.state_hash != 0 && file.about().state_hash != saved.state_hash)
         throw DataError(fmt::format("{}: its state differs from the journal's", saved.file));
+    // An earlier job began the lap, and a later one trained it from its begin, in another order: to the best state, say.
+    auto const order = order_({saved.trial, saved.epoch});
+    if (!order.empty() && !is_of(order, file.about()))
+        throw DataError(fmt::format("{}: the journal's lap visits the shards in another order", saved.file));
     say_how_far(bytes_of(directory_ / saved.file));
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,8 +20,11 @@ struct TrialView;
 
 class UsableFiles {
 public:
+    // The order in which the journal's lap visited the shards, where only the journal has it; else empty.
+    using VisitOrder = std::function<std::vector<ShardId>(LapId)>;
+
     // most_bytes: of a file.
-    UsableFiles(EarlierJobs const& earlier, std::filesystem::path directory, std::uint64_t most_bytes);
+    UsableFiles(EarlierJobs const& earlier, std::filesystem::path directory, std::uint64_t most_bytes, VisitOrder order);
 
     // These trials may start from files: for the log's "12 of 34 GB".
     void expect(std::vector<TrialView> const& trials);
@@ -50,6 +54,7 @@ private:
     std::filesystem::path directory_;
     std::string run_id_;
     std::uint64_t most_bytes_;
+    VisitOrder order_;
     std::map<TrialId, std::vector<File>> files_;  // the furthest first
     std::uintmax_t expected_bytes_ = 0, checked_bytes_ = 0;
     double next_word_s_ = 0;

@@ -16,6 +16,13 @@ POLICIES = [name for name in known("strategy", "policy") if name != "planned"]
 SHORT = {**resume_test.TRAIN, "epochs": 2}
 
 
+def shards_of(checkpoint):
+    """That its lap has visited, and is visiting."""
+    head = checkpoint[16 + 4 * 8 :][: int.from_bytes(checkpoint[16:24], "little")]
+    about = json.loads(head)
+    return [unit["shard"] for unit in about["record"]["units"]] + ([about["shard"]] if about["batch"] else [])
+
+
 class Policies(resume_test.Disturbed):
     def laps(self, folder="out"):
         lines = (self.cwd / folder / "journal.jsonl").read_text().splitlines()
@@ -78,6 +85,45 @@ class Policies(resume_test.Disturbed):
         again = {(lap["trial"], lap["epoch"]): [unit["shard"] for unit in lap["units"]] for lap in self.laps()}
         self.assertEqual({lap: again[lap] for lap in known_laps}, known_laps)
         self.check(4, resume_test.TRAIN["epochs"])
+
+    def test_a_checkpoint_within_a_lap_of_another_order_is_not_used(self):
+        """One job began the lap and wrote the file. The next could not use it, and trained the lap in an order of its own."""
+        for number in range(20):
+            folder = f"out{number}"
+            self.write(resume_test.disturbed(folder, strategy={"name": "mop", "policy": "random"}))
+            name, content = self.file_within_a_lap(folder)
+            order, visited = self.order_of_another_job(folder, name), shards_of(content)
+            if order[: len(visited)] != visited:
+                break
+        for file in (self.cwd / folder / "checkpoints").glob(name[:11] + "*"):
+            file.unlink()
+        (self.cwd / folder / "checkpoints" / name).write_bytes(content)
+        self.assertIn(f"{name}: the journal's lap visits the shards in another order; an older check", self.resumed())
+        self.check(4, resume_test.TRAIN["epochs"], folder)
+
+    def file_within_a_lap(self, folder):
+        """Its name and content, from a job that was killed; all files of that trial are gone."""
+        found = []
+
+        def there():
+            found[:] = sorted((self.cwd / folder / "checkpoints").glob("trial-*-s0*[1-9]-b*.ckpt"))
+            return found
+
+        self.killed_with_files(there, 4)
+        name, content = found[0].name, found[0].read_bytes()
+        for file in found[0].parent.glob(name[:11] + "*"):
+            file.unlink()
+        return name, content
+
+    def order_of_another_job(self, folder, name):
+        """How it visits the shards in the lap of this file."""
+        lap = int(name[6:11]), int(name[13:17])
+        for _ in range(20):
+            for each in self.laps(folder):
+                if (each["trial"], each["epoch"]) == lap:
+                    return [unit["shard"] for unit in each["units"]]
+            self.killed_at_lap(3, "3", "--resume")
+        self.fail("the lap does not end")
 
     def test_folds_and_a_search_that_decides(self):
         """Shards held out come last; decisions follow the metrics, which the journal has."""
