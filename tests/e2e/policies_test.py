@@ -103,10 +103,11 @@ class Policies(resume_test.Disturbed):
 
     def file_within_a_lap(self, folder):
         """Its name and content, from a job that was killed; all files of that trial are gone."""
-        found = []
+        run, found = self.cwd / folder, []
 
         def there():
-            found[:] = sorted((self.cwd / folder / "checkpoints").glob("trial-*-s0*[1-9]-b*.ckpt"))
+            lines = [line for line in self.journal(folder) if line["event"] == "checkpoint" and line["step"] > 0]
+            found[:] = [run / line["file"] for line in lines if (run / line["file"]).exists()]
             return found
 
         self.killed_with_files(there, 4)
