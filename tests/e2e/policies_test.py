@@ -87,7 +87,7 @@ class Policies(resume_test.Disturbed):
         self.check(4, resume_test.TRAIN["epochs"])
 
     def test_a_checkpoint_within_a_lap_of_another_order_is_not_used(self):
-        """One job began the lap and wrote the file. The next could not use it, and trained the lap in an order of its own."""
+        """One job began the lap and wrote the file. The next could not use it, and trained the lap in another order."""
         for number in range(20):
             folder = f"out{number}"
             self.write(resume_test.disturbed(folder, strategy={"name": "mop", "policy": "random"}))
