@@ -111,7 +111,8 @@ void UsableFiles::check(SavedState const& saved) {
     // An earlier job began the lap, and a later one trained it from its begin, in another order: to the best state, say.
     auto const order = order_({saved.trial, saved.epoch});
     if (!order.empty() && !is_of(order, file.about()))
-        throw DataError(fmt::format("{}: the journal's lap visits the shards in another order", saved.file));
+        throw DataError(fmt::format("{}: the journal's lap visits the shards in another order (a later job has trained it)",
+                                    saved.file));
     say_how_far(bytes_of(directory_ / saved.file));
 }
 
