@@ -51,7 +51,7 @@ class Jobs(unittest.TestCase):
             job, script = Job(folder, "full", folder), pathlib.Path(folder) / "script.py"
             with self.assertRaisesRegex(Missing, "needs a camera"):
                 job.python("BIRDS_PYTHON", "a camera", script)
-            os.environ["BIRDS_PYTHON"] = sys.executable
+            os.environ["BIRDS_PYTHON"] = os.path.relpath(sys.executable)  # as a user may write it
             script.write_text("import sys, os\nprint(*sys.argv[1:], os.getcwd())\n")
             self.assertEqual(job.python("BIRDS_PYTHON", "", script, 1, "two"), f"1 two {job.folder}\n")
             script.write_text("import a_camera\n")

@@ -67,7 +67,8 @@ class Job:
         program = os.environ.get(variable)
         if not program:
             raise Missing(f"needs {needs}")
-        command = [program, "-B", *map(str, (script, *words))]
+        # Of a virtual environment this is a link, which must stay one.
+        command = [os.path.abspath(program), "-B", *map(str, (script, *words))]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, env=environment)
         if "ModuleNotFoundError" in done.stderr:
