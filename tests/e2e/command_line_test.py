@@ -268,6 +268,10 @@ class CommandLine(Case):
                 done = subprocess.run([BINARY, *words], stdout=full, stderr=subprocess.PIPE, text=True)
                 self.assertEqual(done.returncode, 1)
                 self.assertRegex(done.stderr, "not written in full \\(No space left on device\\); |cannot write to file")
+        with open("/dev/full", "w") as full:  # a run's directory has everything
+            words = [BINARY, "run", "e.json", "--quiet", "--trainers", "2"]
+            self.assertEqual(subprocess.run(words, cwd=self.cwd, stdout=full).returncode, 0)
+        self.assertEqual(self.summary()["status"], "finished")
 
     def test_what_the_programs_load(self):
         def libraries(program):
