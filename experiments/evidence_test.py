@@ -49,8 +49,10 @@ class Jobs(unittest.TestCase):
     def test_a_python_without_its_packages_is_missing_and_another_fault_is_an_error(self):
         with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, {"BIRDS_PYTHON": ""}):
             job, script = Job(folder, "full", folder), pathlib.Path(folder) / "script.py"
-            with self.assertRaisesRegex(Missing, "needs a camera"):
-                job.python("BIRDS_PYTHON", "a camera", script)
+            for wrong in ("", "/nowhere/python"):
+                os.environ["BIRDS_PYTHON"] = wrong
+                with self.assertRaisesRegex(Missing, "needs a camera"):
+                    job.python("BIRDS_PYTHON", "a camera", script)
             os.environ["BIRDS_PYTHON"] = os.path.relpath(sys.executable)  # as a user may write it
             script.write_text("import sys, os\nprint(*sys.argv[1:], os.getcwd())\n")
             self.assertEqual(job.python("BIRDS_PYTHON", "", script, 1, "two"), f"1 two {job.folder}\n")

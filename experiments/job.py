@@ -64,7 +64,7 @@ class Job:
 
     def python(self, variable, needs, script, *words):
         """What a script prints under the Python whose path the environment variable has. The user installs its packages."""
-        program = os.environ.get(variable)
+        program = shutil.which(os.environ.get(variable, ""))
         if not program:
             raise Missing(f"needs {needs}")
         # Of a virtual environment this is a link, which must stay one.
